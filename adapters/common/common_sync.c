@@ -257,6 +257,13 @@ void common_sync_take_slow(struct common_sync *s, axp_sync_kind kind,
 
 /* ---- waiting ------------------------------------------------------------ */
 
+/* Where this thread waits. One that is cancelled there does not come back to say
+ * that it is over, and neither does one whose handler jumps out: what we had
+ * pushed for the C library to call (pthread_cleanup_push) would be in a frame
+ * that is gone by then. */
+static __thread struct common_stay here
+    __attribute__((tls_model("initial-exec")));
+
 /* What was given before the first of those that wait now came is nobody's any
  * more: a limit of time may have ended the wait that it was for. */
 static void begin_waiting(struct common_sync *s)
@@ -272,33 +279,44 @@ struct common_wait common_wait_begin(axp_sync_kind kind, const void *object)
 {
     int error = errno;
     struct common_wait wait = {.object = object, .kind = kind};
-    if (object && axp_wait_begin()) wait.sync = common_sync_make(object);
-    if (wait.sync) {
-        wait.life = __atomic_load_n(&wait.sync->life, __ATOMIC_ACQUIRE);
-        wait.was_busy = !is_idle(wait.sync);
-        begin_waiting(wait.sync);
-        wait.n_given = __atomic_load_n(&wait.sync->n_given, __ATOMIC_ACQUIRE);
+    struct common_sync *s = NULL;
+    if (object && axp_wait_begin()) s = common_sync_make(object);
+    if (s) {
+        wait.stay.sync = s;
+        wait.stay.life = __atomic_load_n(&s->life, __ATOMIC_ACQUIRE);
+        wait.was_busy = !is_idle(s);
+        begin_waiting(s);
+        wait.n_given = __atomic_load_n(&s->n_given, __ATOMIC_ACQUIRE);
     }
+    wait.around = here;
+    here = wait.stay;
     wait.began = axp_wait_begin();
     errno = error;
     return wait;
 }
 
-static bool is_its(const struct common_wait *wait)
+static bool is_its(const struct common_stay *stay)
 {
-    return wait->sync &&
-           __atomic_load_n(&wait->sync->life, __ATOMIC_ACQUIRE) == wait->life;
+    return stay->sync &&
+           __atomic_load_n(&stay->sync->life, __ATOMIC_ACQUIRE) == stay->life;
 }
 
-static void stop_waiting(const struct common_wait *wait)
+static void leave(const struct common_stay *stay)
 {
-    if (is_its(wait))
-        __atomic_fetch_sub(&wait->sync->n_waiting, 1, __ATOMIC_SEQ_CST);
+    if (is_its(stay))
+        __atomic_fetch_sub(&stay->sync->n_waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-void common_wait_cancelled(void *wait)
+void common_wait_give_up(const struct common_wait *wait)
 {
-    stop_waiting(wait);
+    here = wait->around;
+    leave(&wait->stay);
+}
+
+void common_wait_no_more(void)
+{
+    leave(&here);
+    here = (struct common_stay){0};
 }
 
 /* Nobody can be a round ahead of one who has not left this one, so that two
@@ -367,9 +385,10 @@ void common_wait_end(const struct common_wait *wait, const char *name,
 {
     int error = errno;
     axp_giver by = {0};
-    if (is_given) by = claim(is_its(wait) ? wait->sync : NULL, wait);
+    if (is_given)
+        by = claim(is_its(&wait->stay) ? wait->stay.sync : NULL, wait);
     if (was_there(wait, by)) by.at = 0;
-    stop_waiting(wait);
+    common_wait_give_up(wait);
     axp_sync_waited(&(axp_sync_wait){.size = sizeof(axp_sync_wait),
                                      .kind = wait->kind,
                                      .object = wait->object,

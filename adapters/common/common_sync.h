@@ -61,15 +61,21 @@ struct common_sync {
     } given[COMMON_SYNC_GIVEN];
 };
 
+/* A place in the life that it had when somebody came to wait there. */
+struct common_stay {
+    struct common_sync *sync; /* NULL: no place */
+    uint32_t life;
+};
+
 /* A wait that has begun. */
 struct common_wait {
     const void *object;
-    struct common_sync *sync; /* NULL: no place */
-    uint64_t n_given;         /* before it */
-    uint64_t number;          /* a barrier's round */
-    uint64_t began;           /* by the recorder's clock; 0: not recorded */
-    uint32_t life;            /* of the place, when it began */
-    bool was_busy;            /* all who gave it before are on record */
+    struct common_stay stay;
+    struct common_stay around; /* whose, if a handler waits within a wait */
+    uint64_t n_given;          /* before it */
+    uint64_t number;           /* a barrier's round */
+    uint64_t began;            /* by the recorder's clock; 0: not recorded */
+    bool was_busy;             /* all who gave it before are on record */
     axp_sync_kind kind;
 };
 
@@ -114,8 +120,10 @@ struct common_wait common_wait_begin(axp_sync_kind kind, const void *object);
 void common_wait_end(const struct common_wait *wait, const char *name,
                      bool is_given);
 
-/* For pthread_cleanup_push: the thread was cancelled in it. */
-void common_wait_cancelled(void *wait);
+/* It is over, and nothing is recorded of it. */
+void common_wait_give_up(const struct common_wait *wait);
+/* The thread ends; it may have been cancelled in a wait, or have jumped out. */
+void common_wait_no_more(void);
 
 static inline void common_sync_give(axp_sync_kind kind, const void *object,
                                     uint32_t n_most)

@@ -36,7 +36,7 @@ void openmp_lock_got(const struct openmp_lock *lock)
 void openmp_lock_gave_up(struct openmp_lock *lock)
 {
     __atomic_fetch_sub(count_of(lock->object), 1, __ATOMIC_ACQ_REL);
-    if (lock->is_wait) common_wait_cancelled(&lock->wait);
+    if (lock->is_wait) common_wait_give_up(&lock->wait);
 }
 
 void openmp_lock_free(const void *object)

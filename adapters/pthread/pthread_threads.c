@@ -100,6 +100,7 @@ static void on_end(void *p)
     const struct start *start = p;
     int error = errno;
     char name[16];
+    common_wait_no_more();
     get_name(name);
     if (*name && strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");

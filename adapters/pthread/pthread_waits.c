@@ -53,12 +53,6 @@ static bool is_time(const struct timespec *until)
     return until && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
-/* A thread may be cancelled in it, and is then no longer waiting. */
-#define CANCELLABLE(wait, call)                                                \
-    pthread_cleanup_push(common_wait_cancelled, &(wait));                      \
-    call;                                                                      \
-    pthread_cleanup_pop(0)
-
 /* A try that fails may set errno, which a wait that succeeds does not. */
 #define TAKE(function, is_valid, try_function, is_busy, kind, text,            \
              parameters, arguments)                                            \
@@ -100,7 +94,7 @@ static bool is_time(const struct timespec *until)
         errno = error;                                                         \
         struct common_wait wait =                                              \
             common_wait_begin(AXP_SYNC_SEMAPHORE, object);                     \
-        CANCELLABLE(wait, rc = real->function arguments);                      \
+        rc = real->function arguments;                                         \
         common_wait_end(&wait, for_semaphore, rc == 0);                        \
         return rc;                                                             \
     }
@@ -195,8 +189,7 @@ WRAPPER void cnd_destroy(cnd_t *object)
         const struct pthread_real *real = pthread_real();                      \
         common_sync_give(AXP_SYNC_LOCK, m, 1);                                 \
         struct common_wait wait = common_wait_begin(AXP_SYNC_CONDITION, c);    \
-        int rc;                                                                \
-        CANCELLABLE(wait, rc = real->function arguments);                      \
+        int rc = real->function arguments;                                     \
         common_wait_end(&wait, for_condition, rc == 0);                        \
         common_sync_take(AXP_SYNC_LOCK, m);                                    \
         return rc;                                                             \
@@ -249,8 +242,7 @@ WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
         const void *object = common_thread(thread);                            \
         struct common_wait wait =                                              \
             common_wait_begin(AXP_SYNC_THREAD_END, object);                    \
-        int rc;                                                                \
-        CANCELLABLE(wait, rc = real->function arguments);                      \
+        int rc = real->function arguments;                                     \
         common_wait_end(&wait, for_join, rc == 0);                             \
         if (rc == 0) common_sync_forget_idle(object);                          \
         return rc;                                                             \

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Programs that an adapter could harm, run with it loaded: one whose malloc
  * locks, which the loader calls before any constructor; threads that are
- * cancelled where they wait, or would not have to; a condition that is destroyed
+ * cancelled where they wait, or would not have to, or end after a handler's jump
+ * out of a wait; a condition that is destroyed
  * while those that it woke are still on their way; a library that starts a
  * thread, and waits for it, while it is being loaded. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
 
 #include "wait_check.h"
 
@@ -92,6 +95,58 @@ static void cancel(void *(*function)(void *))
     CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
 }
 
+/* A frame that a jump leaves is another's afterwards, when the thread ends. */
+static sigjmp_buf outside;
+static unsigned n_ended;
+
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(outside, 1);
+}
+
+__attribute__((noinline)) static void wait_in_vain(void)
+{
+    sem_t nobodys;
+    sem_init(&nobodys, 0, 0);
+    sem_wait(&nobodys);
+}
+
+__attribute__((noinline)) static void overwrite(void)
+{
+    volatile char frames[4096];
+    for (size_t i = 0; i < sizeof frames; i++)
+        frames[i] = 0x5a;
+}
+
+static void count_end(void *unused)
+{
+    (void)unused;
+    n_ended++;
+}
+
+static void *jumps_out(void *unused)
+{
+    if (!sigsetjmp(outside, 1)) wait_in_vain();
+    overwrite();
+    pthread_cleanup_push(count_end, NULL);
+    pthread_exit(&outside);
+    pthread_cleanup_pop(0);
+    return unused;
+}
+
+static void jump_out_of_a_wait(void)
+{
+    pthread_t thread;
+    void *result = NULL;
+    signal(SIGUSR1, jump);
+    CHECK(!pthread_create(&thread, NULL, jumps_out, NULL));
+    sleep_ms(20);
+    CHECK(!pthread_kill(thread, SIGUSR1));
+    CHECK(!pthread_join(thread, &result) && result == &outside);
+    CHECK(n_ended == 1);
+}
+
 /* What nobody waits for costs nothing again: no wait is left behind. */
 static void signals_are_cheap(void)
 {
@@ -150,6 +205,7 @@ int main(int argc, char **argv)
     sem_init(&semaphore, 0, 1);
     cancel(waits_for_what_is_there);
     cancel(waits_for_ever);
+    jump_out_of_a_wait();
     signals_are_cheap();
     destroy_while_they_leave();
     if (argc > 1) CHECK(dlopen(argv[1], RTLD_NOW));
