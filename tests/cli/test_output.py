@@ -262,12 +262,12 @@ def grown(c, folder):
     packed = ("perfetto", "chrome", "speedscope", "json", "csv-events",
               "memory-viz")
     found = []
-    for stem, forms in (("", raw), ("packed-", packed)):
+    for stem, forms, most in (("", raw, 600), ("packed-", packed, 2000)):
         for words in [("export", "-f", form, "-o", "/dev/null")
                       for form in forms] + [("report",), ("info",)]:
             small, large = (most_memory(c, folder, *words, f"{stem}{name}.axp")
                             for name in names)
-            if large >= small + 600:
+            if large >= small + most:
                 found.append((stem, words, small, "KiB and", large))
     return found
 
@@ -276,7 +276,8 @@ def test_memory_does_not_grow(c, folder):
     """Five times the events, the same memory: of a packed file all that there
     is by event, and of one that holds chunks as they were recorded, 5,000
     blocks, all that there is by block. How well times pack, and so the largest
-    block, depends on what else the machine does: growth shows every time."""
+    block, depends on what else the machine does, by up to 1.2 MB seen: a byte
+    for each event would be 8 MB. Growth shows every time."""
     if b"__asan_init" in c.axprof.read_bytes():
         print("        not measured: the address sanitizer keeps what is freed")
         return
