@@ -477,7 +477,11 @@ def assert_rebuilt(c, folder, first):
     equal(changed(), [], "as it was")
     program.unlink()
     equal(changed(), [], "gone")
-    shutil.copy(c.program("memory_program_no_frames"), program)
+    # A compiler may make the same of a program without frames as of a plain one.
+    others = map(c.program, ("memory_program_no_frames",
+                             "memory_program_frames"))
+    shutil.copy(next(p for p in others if p.read_bytes() !=
+                     first.read_bytes()), program)
     equal(changed(), [(str(program), 1)], "another")
     check("changed since it was recorded" in report(), report())
     equal(changed("--symbols", kept), [], "found elsewhere")
