@@ -13,7 +13,7 @@ all intensities in turns, unrecorded. Healthy programs have no finding at medium
 or above. --quick: some causes, at 1 and 0, and nothing is measured.
 
 Status 1: less is right than LEAST_RIGHT says, or with --quick anything is wrong.
-77: the machine was too busy, or too unsteady, to tell."""
+77: the machine was too busy to tell."""
 import argparse
 import fnmatch
 import json
@@ -118,16 +118,11 @@ class Said(typing.NamedTuple):
     starved: float
 
 
-def spread(took):
-    return max(took) / min(took) - 1
-
-
 class Bench:
     """Runs causes: recorded and not."""
 
     def __init__(self, options, folder):
         self.o, self.folder = options, folder
-        self.spreads = []  # of healthy twins, where they are measured
 
     def report(self, path):
         out = subprocess.run([self.o.axprof, "report", "-f", "json", path],
@@ -174,7 +169,6 @@ class Bench:
                 took[k].append(run.seconds)
                 if not cause.is_starving:
                     starved = max(starved, run.starved)
-        self.spreads.append(spread(took[0]))
         return took, starved
 
 
@@ -313,17 +307,14 @@ class Table:
 
 def unsteadiness(bench, causes):
     """How much longer than the quickest the slowest of equal runs of a healthy
-    program takes: processors that others share, unseen, are not always as fast.
-    Of many such programs, the median."""
-    if bench.spreads:
-        return statistics.median(bench.spreads)
+    program takes: processors that others share, unseen, are not always as fast."""
     twin = next((c for c in causes if c.name in TWINS), None)
     if not twin:
         return 0
     took = [least_starved(lambda n: twin.command(0, bench.o.seed),
                           read=twin.read, cwd=bench.folder).seconds
             for _ in range(8)]
-    return spread(took)
+    return max(took) / min(took) - 1
 
 
 def look_at(bench, table, cause):
@@ -373,7 +364,7 @@ def main():
             if not o.quick or cause.name in QUICK:
                 look_at(bench, table, cause)
         unsteady = (unsteadiness(bench, causes)
-                    if table.wrong or bench.spreads else 0)
+                    if o.quick and table.wrong else 0)
     wrong = table.end()
     if wrong:
         print("wrong:\n  " + "\n  ".join(wrong))
