@@ -165,7 +165,7 @@ static const char *change_of(axp_finding_type type)
     case AXP_COMPUTE_BOUND: return "less arithmetic in %s";
     case AXP_LATENCY_BOUND: return "more of %s at once";
     case AXP_IMPLAUSIBLE_WORK: return "the work that %s declares";
-    case AXP_PRECISION: return "computing %s with numbers of 16 bits";
+    case AXP_PRECISION: return "computing %s with narrower numbers";
     case AXP_SHAPE_UNFRIENDLY: return "giving %s sides that fill vectors";
     case AXP_PEAK_PRESSURE: return "holding less than %s does at the peak";
     case AXP_TEMPORARY_ALLOCATIONS: return "keeping the memory of %s";

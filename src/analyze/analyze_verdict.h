@@ -4,7 +4,7 @@
  *   "62 % of the run is matmul, 22 % load_batch; loading load_batch ahead gives
  *    back 20 %."
  *   "76 % of the run is sgemm; no finding is above Low: computing sgemm with
- *    numbers of 16 bits gives back at most 58 %."
+ *    narrower numbers gives back at most 58 %."
  *   "Nothing to gain by more than 4 %: 90 % of the run is matmul. Looked at: …"
  *   "No one function gives back more than 12 %: 14 % of the run is parse. …"
  *   "Nothing could be judged: no scope, allocation or step was recorded. …"

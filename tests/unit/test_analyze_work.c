@@ -295,6 +295,25 @@ static void single_precision(void **state)
     axp_findings_destroy(f);
 }
 
+static void double_precision(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    work(p, "gemm", product(cube, AXP_F64), 50 * MS); /* 80 % of the roof */
+    rest(p, 50 * MS);
+    axp_findings *f = ts_analyze(p);
+    const axp_finding *x = only(f, "gemm", AXP_PRECISION);
+    assert_int_equal(x->severity, AXP_LOW);
+    assert_true(x->saving_is_bound);
+    assert_near((double)x->saving_ns, 0.5 * 50 * MS);
+    assert_near(ts_metric(x, "faster_times"), 2);
+    assert_near(ts_metric(x, "f64_percentage"), 50);
+    ts_says(x->description,
+            "multiplies f64 matrices at 80 % of the roof of 50");
+    ts_says(x->suggestion, "try the operands of gemm in f32 and compare");
+    axp_findings_destroy(f);
+}
+
 static int precision_type(axp_work w, uint64_t ns, uint64_t other_ns)
 {
     axp_profiler *p = ts_profiler();
@@ -333,7 +352,9 @@ static void precision_at_its_threshold(void **state)
     axp_work f32 = product(cube, AXP_F32), slab = f32;
     assert_int_equal(precision_type(f32, 25 * MS, 99 * MS), AXP_PRECISION);
     assert_int_equal(precision_type(f32, 25 * MS, 101 * MS), AXP_COMPUTE_BOUND);
-    assert_int_equal(precision_type(product(cube, AXP_F64), 50 * MS, 10 * MS),
+    assert_int_equal(precision_type(product(cube, AXP_F64), 50 * MS, 199 * MS),
+                     AXP_PRECISION);
+    assert_int_equal(precision_type(product(cube, AXP_F64), 50 * MS, 201 * MS),
                      AXP_COMPUTE_BOUND);
     assert_int_equal(precision_type(product(cube, AXP_BF16), 6 * MS, MS),
                      AXP_COMPUTE_BOUND);
@@ -492,6 +513,7 @@ int main(void)
         cmocka_unit_test(more_than_is_possible),
         cmocka_unit_test(implausible_at_its_threshold),
         cmocka_unit_test(single_precision),
+        cmocka_unit_test(double_precision),
         cmocka_unit_test(precision_at_its_threshold),
         cmocka_unit_test(precision_of_no_machine),
         cmocka_unit_test(shapes_that_fit_no_vector),
