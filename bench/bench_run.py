@@ -52,8 +52,8 @@ class Bench:
 
     def beside(self, what, percents):
         """What a peer costs the same, in the same minutes."""
-        print(f"{what:44}{statistics.median(percents):>+12.1f} %{'-':>14}"
-              f"  ({min(percents):+.1f} to {max(percents):+.1f})", flush=True)
+        print(f"{what:44}{statistics.median(percents):>+12.2f} %{'-':>14}"
+              f"  ({min(percents):+.2f} to {max(percents):+.2f})", flush=True)
 
 
 def timed(command, folder, reader=None, **more):
@@ -217,20 +217,26 @@ def lost_samples(b, folder, command):
 
 def taken(b, folder):
     """What is taken from threads that look at the clock all the time: a smaller
-    figure than the machine's own unrest lets whole runs show."""
+    figure than the machine's own unrest lets whole runs show. Beside it what perf
+    takes, without a stack's copy, of the program as it is."""
     def number(pipe):
         return float(pipe.read())
-    more = []
-    command = ["--", b.target, "gaps", "2", "1"]
+    command = [b.target, "gaps", "2", "1"]
+    run = [b.axprof, "run", "-q", "--no-file"]
+    ways = [[*run, "--sample", "off", "--", *command], [*run, "--", *command]]
+    if can_perf(folder):
+        ways += [command, perf_record(command)]
+    turns = []
     for turn in range(2 * TURNS):
-        ways = [[b.axprof, "run", "-q", "--no-file", "--sample", "off",
-                 *command], [b.axprof, "run", "-q", "--no-file", *command]]
-        got = [timed(c, folder, number)[1] for c in ways[::1 - 2 * (turn % 2)]]
-        without, with_ = got[::1 - 2 * (turn % 2)]
-        more.append(with_ - without)
+        got = [timed(way, folder, number)[1]
+               for way in ways[::1 - 2 * (turn % 2)]]
+        turns.append(got[::1 - 2 * (turn % 2)])
+    more = [with_ - without for without, with_, *_ in turns]
     added = statistics.median(more)
     b.tell("sampling, 2 busy threads, taken", f"{added:+.2f} %", "<= 0.5 %",
            added <= 0.5, f"  ({min(more):+.2f} to {max(more):+.2f})")
+    if len(ways) > 2:
+        b.beside("... by perf record -g", [got[3] - got[2] for got in turns])
 
 
 def sample(b, folder):

@@ -276,8 +276,9 @@ def test_memory_does_not_grow(c, folder):
     """Five times the events, the same memory: of a packed file all that there
     is by event, and of one that holds chunks as they were recorded, 5,000
     blocks, all that there is by block. How well times pack, and so the largest
-    block, depends on what else the machine does, by up to 1.2 MB seen: a byte
-    for each event would be 8 MB. Growth shows every time."""
+    block, depends on what else the machine does, by up to 1.2 MB seen, and as
+    little where the larger one is five times as long again: a byte for each
+    event would be 8 MB. Growth shows every time."""
     if b"__asan_init" in c.axprof.read_bytes():
         print("        not measured: the address sanitizer keeps what is freed")
         return
