@@ -3,9 +3,10 @@
  *
  * Once        one scope a call: a BLAS that calls itself (the reference's
  *             cblas_sgemm calls sgemm_) is passed on. Who is inside is told by
- *             where its frame lies, and by who called: one which was left by a
- *             jump (xerbla may be the program's) is no longer inside when a
- *             frame above it calls, or the object that had called it.
+ *             where its frame lies, and by who called: one which was left by an
+ *             exception is no longer inside when a frame above it calls, or the
+ *             object that had called it. Who jumps (xerbla may be the program's,
+ *             a handler is) is inside of none (common_jump.h).
  * Arguments   are passed on as they came, whole words, the lengths of strings
  *             that Fortran passes last among them; of a C caller that passes
  *             none what lies there is passed on, and nobody looks at it.
@@ -22,6 +23,7 @@
 #include "blas_real.h"
 #include "blas_signature.h"
 #include "blas_work.h"
+#include "adapters/common/common_jump.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -39,6 +41,16 @@ struct inside {
     const void *from;
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
+
+static void be_outside(void)
+{
+    inside.frame = 0;
+}
+
+__attribute__((constructor)) static void see_jumps(void)
+{
+    common_jump_tell(be_outside);
+}
 
 static inline __attribute__((always_inline)) bool may_begin(uintptr_t here,
                                                             const void *from)

@@ -18,6 +18,7 @@
 
 #include "dnnl_library.h"
 #include "dnnl_work.h"
+#include "adapters/common/common_jump.h"
 #include "adapters/common/common_text.h"
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -79,8 +80,18 @@ static struct name *name_of(const char *text)
 /* ---- scopes --------------------------------------------------------------- */
 
 /* The outermost wrapper that this thread is in, by its frame: one that was left
- * by a jump is no longer inside when a frame above it calls. */
+ * by an exception is no longer inside when a frame above it calls. */
 static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
+
+static void be_outside(void)
+{
+    inside = 0;
+}
+
+__attribute__((constructor)) static void see_jumps(void)
+{
+    common_jump_tell(be_outside);
+}
 
 /* Asked by the adapter of ITT's. */
 WRAPPER bool axprof_dnnl_is_inside(void);

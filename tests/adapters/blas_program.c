@@ -382,9 +382,18 @@ static __attribute__((noinline)) void call_from_below(void)
     __asm__ volatile("" ::"r"(room) : "memory");
 }
 
+/* In another object, which has its own frame: blas_library.c. */
+extern void call_from_elsewhere(void);
+
 /* Who was left by a jump is not inside any more, wherever the next one calls. */
 static void left_by_a_jump(void)
 {
+    blas_on_call = jump;
+    if (!setjmp(out)) call_sgemm(2, 2, 2);
+    blas_on_call = NULL;
+    for (int i = 0; i < 3; i++)
+        call_from_elsewhere();
+    expect("sgemm", 4, 4 * 16, 4 * 4 * 12, AXP_F32);
     blas_on_call = jump;
     if (!setjmp(out)) call_sgemm(2, 2, 2);
     blas_on_call = NULL;

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <axprof/axprof_read.h>
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +297,42 @@ static void once_and_elsewhere(void)
     expect("eltwise [outer]", DIMS(0), 0, 0, AXP_DTYPE_UNKNOWN);
 }
 
+static sigjmp_buf out;
+
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(out, 1);
+}
+
+static void interrupt(void)
+{
+    raise(SIGUSR1);
+}
+
+static __attribute__((noinline)) void execute_below(struct stub_primitive *p)
+{
+    char room[4096];
+    __asm__ volatile("" ::"r"(room) : "memory");
+    dnnl_primitive_execute(p, NULL, 0, NULL);
+    __asm__ volatile("" ::"r"(room) : "memory");
+}
+
+/* What a handler has jumped out of is not inside any more. */
+static void left_by_a_jump(void)
+{
+    struct stub_primitive p = {ELTWISE, FORWARD, 1, "jit"};
+    signal(SIGUSR1, jump);
+    stub_on_execute = interrupt;
+    if (!sigsetjmp(out, 1)) dnnl_primitive_execute(&p, NULL, 0, NULL);
+    stub_on_execute = NULL;
+    execute_below(&p);
+    axp_op op = only("eltwise [jit]", DIMS(0));
+    assert(op.calls == 2);
+    axp_view_destroy(view);
+    axp_reset(axp_global());
+}
+
 int main(void)
 {
     axp_reset(axp_global());
@@ -305,6 +343,7 @@ int main(void)
     sums_and_states();
     bad_tensors();
     once_and_elsewhere();
+    left_by_a_jump();
     puts("all as expected");
     return 0;
 }
