@@ -4,7 +4,8 @@
  * A filter may end the process for a call that is not the program's, so all of
  * ours hear of it before it is there (axp_quiet_begin). One is set by prctl, or by
  * syscall, as libseccomp does. A program that promises to gain no rights is about
- * to: its recording gets its file.
+ * to: its recording gets its file. What it starts has the filter as well, and gets
+ * no adapters (exec_environment.h).
  *
  * syscall    is called for whatever has no function in the C library, clone with
  *            a stack that parent and child share among it: so it is a jump, and
@@ -21,6 +22,7 @@
 
 #include <axprof/axprof_adapter.h>
 
+#include "exec_environment.h"
 #include "exec_leave.h"
 #include "exec_real.h"
 
@@ -63,10 +65,12 @@ static bool begin(unsigned long mode, const void *program)
 static void end(bool is_set)
 {
     exec_is_filtered = is_set;
-    if (is_set)
+    if (is_set) {
+        exec_environment_shorten();
         axp_quiet_keep();
-    else
+    } else {
         axp_quiet_undo();
+    }
 }
 
 /* ---- prctl -------------------------------------------------------------- */

@@ -2,15 +2,15 @@
 /* Programs that adapters do not fit are executed without them.
  *
  * Everything that executes passes through here. If the program is one that
- * adapters would harm (exec_fit.h), those of the run, which AXPROF_PRELOAD
- * lists, are taken out of LD_PRELOAD; what the user had there stays. So are they
- * where the process has set a filter of system calls (exec_leave.h). Else the
- * environment is passed on as it came. Each process is counted, for those that
- * are over before axprof run looks at them.
+ * adapters would harm (exec_fit.h), or the process has set a filter of system
+ * calls (exec_leave.h), it gets an environment without them
+ * (exec_environment.h). Else that is passed on as it came. Each process is
+ * counted, for those that are over before axprof run looks at them.
  *
  * Safe       in a child of vfork and of fork with threads: memory is on the
  *            stack. Nothing is recorded here.
- * Not here   system and popen: they start /bin/sh, from inside the C library.
+ * Not here   system and popen: they start /bin/sh, from inside the C library,
+ *            with the process's own environment.
  */
 #include <alloca.h>
 #include <errno.h>
@@ -27,16 +27,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "exec_environment.h"
 #include "exec_fit.h"
 #include "exec_leave.h"
 #include "exec_real.h"
 #include "adapters/common/common_own.h"
 
 #define WRAPPER __attribute__((visibility("default")))
-#define MAX_STRINGS 65536u
-#define MAX_TEXT (256u << 10)
-
-extern char **environ;
 
 /* ---- the C library's own ------------------------------------------------ */
 
@@ -114,101 +111,7 @@ __attribute__((constructor)) static void load(void)
     errno = error;
 }
 
-/* ---- the environment ---------------------------------------------------- */
-
-/* The kernel reads a set of signals before it finds that nobody can tell what is
- * to be done with it. `page` is the last one that could be read. */
-static bool is_readable(const void *at, uintptr_t *page)
-{
-    uintptr_t word = (uintptr_t)at & ~(uintptr_t)7;
-    if (word >> 12 == *page) return true;
-    if (syscall(SYS_rt_sigprocmask, ~0, word, NULL, 8) && errno == EFAULT)
-        return false;
-    *page = word >> 12;
-    return true;
-}
-
-/* What cannot be read is the kernel's to refuse: without us that is no crash. */
-static bool is_whole(char *const *env)
-{
-    uintptr_t list = UINTPTR_MAX, text = UINTPTR_MAX;
-    for (; is_readable(env, &list); env++) {
-        if (!*env) return true;
-        if (!is_readable(*env, &text)) return false;
-    }
-    return false;
-}
-
-static const char *value_of(char *const *env, const char *name)
-{
-    size_t len = strlen(name);
-    for (; env && *env; env++)
-        if (!strncmp(*env, name, len) && (*env)[len] == '=')
-            return *env + len + 1;
-    return NULL;
-}
-
-static bool is_listed(const char *list, const char *path, size_t len)
-{
-    while (*list) {
-        size_t n = strcspn(list, ":");
-        if (n == len && !strncmp(list, path, len)) return true;
-        list += n + (list[n] == ':');
-    }
-    return false;
-}
-
-/* LD_PRELOAD without what `ours` lists; false: nothing is left of it. */
-static bool shorten(char *to, const char *preload, const char *ours)
-{
-    char *begin = to = stpcpy(to, "LD_PRELOAD=");
-    while (*preload) {
-        size_t len = strcspn(preload, ": ");
-        if (len && !is_listed(ours, preload, len)) {
-            if (to != begin) *to++ = ':';
-            memcpy(to, preload, len);
-            to += len;
-        }
-        preload += len + (preload[len] != 0);
-    }
-    *to = 0;
-    return to != begin;
-}
-
-/* Bytes for a shorter environment; 0: it has nothing of ours, or is too large
- * for the stack. */
-static size_t room_for(char *const *env)
-{
-    const char *preload =
-        exec_is_filtered || is_whole(env) ? value_of(env, "LD_PRELOAD") : NULL;
-    size_t n = 0;
-    if (!preload || !value_of(env, "AXPROF_PRELOAD")) return 0;
-    while (env[n])
-        n++;
-    size_t len = strlen(preload);
-    if (n > MAX_STRINGS || len > MAX_TEXT) return 0;
-    return (n + 1) * sizeof *env + len + 16;
-}
-
-/* The same variables in the room given, but LD_PRELOAD. */
-static char **without_ours(char *const *env, void *room)
-{
-    char **out = room, *text;
-    size_t n = 0, to = 0;
-    while (env[n])
-        n++;
-    text = (char *)(out + n + 1);
-    bool is_left = shorten(text, value_of(env, "LD_PRELOAD"),
-                           value_of(env, "AXPROF_PRELOAD"));
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(env[i], "LD_PRELOAD=", 11) != 0)
-            out[to++] = env[i];
-        else if (is_left)
-            out[to++] = text;
-    }
-    out[to] = NULL;
-    return out;
-}
+/* ---- programs ------------------------------------------------------------ */
 
 /* Where a program without a slash is found, as execvp looks; path has
  * PATH_MAX bytes. NULL: nowhere. */
@@ -242,9 +145,9 @@ static bool fits_found(const char *file)
 #define FIT(env, does_fit)                                                     \
     do {                                                                       \
         int fit_error = errno;                                                 \
-        size_t room = (env) ? room_for(env) : 0;                               \
+        size_t room = (env) ? exec_environment_room(env) : 0;                  \
         if (room && (exec_is_filtered || !(does_fit)))                         \
-            (env) = without_ours(env, alloca(room));                           \
+            (env) = exec_environment_without(env, alloca(room));               \
         errno = fit_error;                                                     \
     } while (0)
 

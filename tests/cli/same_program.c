@@ -23,7 +23,8 @@
  *                                 by syscall; "-exit" after it: ends at once;
  *                                 "-part": who waits is woken late;
  *                                 "-thread": one sets it, and ends;
- *                                 "-clone": a child that fork did not make
+ *                                 "-clone": a child that fork did not make;
+ *                                 "-start": other programs, which may do more
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -32,6 +33,7 @@
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -399,16 +401,33 @@ static const unsigned needed[] = {
 #endif
 };
 
+/* And what programs take that do little: a shell, true. */
+static const unsigned started[] = {
+    SYS_execve,     SYS_execveat,     SYS_openat,    SYS_close,
+    SYS_newfstatat, SYS_fstat,        SYS_pread64,   SYS_set_tid_address,
+    SYS_prlimit64,  SYS_rt_sigreturn, SYS_faccessat, SYS_getpid,
+    SYS_getppid,    SYS_getuid,       SYS_getgid,    SYS_geteuid,
+    SYS_getegid,    SYS_pipe2,        SYS_fcntl,     SYS_dup3,
+    SYS_getcwd,     SYS_lseek,
+#ifdef __x86_64__
+    SYS_arch_prctl, SYS_access,       SYS_stat,      SYS_dup2,
+    SYS_vfork,
+#endif
+};
+static bool may_start;
+
 static int forbid(bool by_prctl)
 {
     enum { N = sizeof needed / sizeof *needed };
-    struct sock_filter code[N * 2 + 4];
+    enum { M = sizeof started / sizeof *started };
+    struct sock_filter code[(N + M) * 2 + 4];
     unsigned short n = 0;
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                              offsetof(struct seccomp_data, nr));
-    for (int i = 0; i < N; i++) {
-        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                                 needed[i], 0, 1);
+    for (int i = 0; i < (may_start ? N + M : N); i++) {
+        code[n++] = (struct sock_filter)BPF_JUMP(
+            BPF_JMP | BPF_JEQ | BPF_K, i < N ? needed[i] : started[i - N], 0,
+            1);
         code[n++] =
             (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     }
@@ -485,6 +504,40 @@ static int sandbox_of_clone(bool by_prctl)
     return 8;
 }
 
+static void put_ended(const char *what, int status)
+{
+    char line[64];
+    snprintf(line, sizeof line, "%s: ended with %x\n", what, (unsigned)status);
+    put(line);
+}
+
+/* Each way to another program: by the C library, within it, past it. */
+static int sandbox_starts(bool by_prctl)
+{
+    char *words[] = {"true", NULL};
+    int status = -1;
+    may_start = true;
+    if (forbid(by_prctl)) return 9;
+    put_ended("system", system("echo preloaded: $LD_PRELOAD; exit 3"));
+    FILE *pipe = popen("exit 3", "r");
+    put_ended("popen", pipe ? pclose(pipe) : -1);
+    for (int way = 0; way < 5; way++) {
+        pid_t pid = way == 3 ? vfork() : fork();
+        if (!pid) {
+            if (way == 0) execve("/bin/true", words, environ);
+            if (way == 1) execveat(AT_FDCWD, "/bin/true", words, environ, 0);
+            if (way == 2) syscall(SYS_execve, "/bin/true", words, environ);
+            if (way == 3) execv("/bin/true", words);
+            if (way == 4)
+                fexecve(open("/bin/true", O_RDONLY | O_CLOEXEC), words,
+                        environ);
+            _exit(9);
+        }
+        if (waitpid(pid, &status, 0) == pid) put_ended("a program", status);
+    }
+    return 10;
+}
+
 static int sandbox(char *how)
 {
     pthread_t thread;
@@ -496,6 +549,7 @@ static int sandbox(char *how)
                        pthread_join(thread, &failed) || failed
                    ? 9
                    : 7;
+    if (strstr(how, "-start")) return sandbox_starts(!strncmp(how, "prctl", 5));
     if (strstr(how, "-clone"))
         return sandbox_of_clone(!strncmp(how, "prctl", 5));
     if (forbid(!strncmp(how, "prctl", 5))) return 9;

@@ -20,9 +20,10 @@ class Context:
         self.programs = pathlib.Path(programs).resolve()
 
 
-def assert_same(c, folder, *words, program="same_program", status=0, more=()):
+def assert_same(c, folder, *words, program="same_program", status=0, more=(),
+                env=environment()):
     command = [c.programs / program, *words]
-    plain = run(command, folder, env=environment())
+    plain = run(command, folder, env=env)
     equal(plain.status, status, plain.err)
     ways = {"with samples": [c.axprof],
             "with a timer": [c.programs / "deny_perf", c.axprof],
@@ -31,7 +32,7 @@ def assert_same(c, folder, *words, program="same_program", status=0, more=()):
         options = ["--sample", "off"] if way == "without samples" else []
         options += more
         done = run([*start, "run", "-q", "--no-file", *options, "--", *command],
-                   folder, env=environment())
+                   folder, env=env)
         equal((done.status, done.out), (plain.status, plain.out),
               f"{words} {way}: {done.err}")
         equal(spools(folder), [], "spools that were left")
@@ -110,6 +111,16 @@ def test_sandbox_and_clone(c, folder):
         assert_same(c, folder, "sandbox", how + "-clone", status=8)
 
 
+def test_sandbox_and_start(c, folder):
+    """Nor by programs that it starts, from inside the C library as well; what
+    the user has preloaded they have."""
+    theirs = environment(LD_PRELOAD=str(c.programs / "libpreloaded.so"))
+    for how in ("prctl", "syscall"):
+        assert_same(c, folder, "sandbox", how + "-start", status=10)
+        assert_same(c, folder, "sandbox", how + "-start", status=10,
+                    env=theirs)
+
+
 def test_sandbox_is_said(c, folder):
     done = run([c.axprof, "run", "--report", "r.json", "--no-file", "--",
                 c.programs / "same_program", "sandbox", "prctl"], folder,
@@ -144,6 +155,7 @@ if __name__ == "__main__":
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_and_part,
                       test_sandbox_and_thread, test_sandbox_and_clone,
+                      test_sandbox_and_start,
                       test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
