@@ -8,8 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "exec_leave.h"
-
 #define MAX_STRINGS 65536u
 #define MAX_TEXT (256u << 10)
 
@@ -88,10 +86,10 @@ static bool shorten(char *to, const char *preload, const char *ours)
     return to != begin;
 }
 
-size_t exec_environment_room(char *const *env)
+size_t exec_environment_room(char *const *env, bool may_ask)
 {
     const char *preload =
-        exec_is_filtered || is_whole(env) ? value_of(env, "LD_PRELOAD") : NULL;
+        !may_ask || is_whole(env) ? value_of(env, "LD_PRELOAD") : NULL;
     size_t n = 0;
     if (!preload || !value_of(env, "AXPROF_PRELOAD")) return 0;
     while (env[n])

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes for a shorter one; 0: it has nothing of ours, or is too large for the
- * stack. */
-size_t exec_environment_room(char *const *env);
+/* Bytes for a shorter one; 0: it has nothing of ours, is too large for the stack
+ * or, where the kernel may be asked, cannot be read. */
+size_t exec_environment_room(char *const *env, bool may_ask);
 /* The same variables in the room given, but LD_PRELOAD. */
 char **exec_environment_without(char *const *env, void *room);
 

@@ -29,6 +29,7 @@
 #define WRAPPER __attribute__((visibility("default")))
 
 bool exec_is_filtered;
+__thread bool exec_child_is_filtered;
 
 static int (*real_prctl)(int, ...);
 
@@ -55,8 +56,11 @@ static bool is_filter(unsigned long mode, const void *program)
 
 static bool begin(unsigned long mode, const void *program)
 {
-    if (exec_is_filtered || !is_filter(mode, program) || !exec_is_own())
+    if (exec_is_filtered || !is_filter(mode, program)) return false;
+    if (!exec_is_own()) {
+        exec_child_is_filtered = true;
         return false;
+    }
     axp_quiet_begin();
     return exec_is_filtered = true;
 }

@@ -11,5 +11,8 @@ EXEC_HIDDEN bool exec_is_own(void);
 /* It has set a filter of system calls: none may be made that it does not make
  * itself, by its children and the programs they become neither. */
 EXEC_HIDDEN extern bool exec_is_filtered;
+/* So had a child of vfork, which has this thread's memory until it becomes a
+ * program: what the thread itself starts after that is taken for such as well. */
+EXEC_HIDDEN extern __thread bool exec_child_is_filtered;
 
 #endif

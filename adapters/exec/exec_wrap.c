@@ -145,8 +145,9 @@ static bool fits_found(const char *file)
 #define FIT(env, does_fit)                                                     \
     do {                                                                       \
         int fit_error = errno;                                                 \
-        size_t room = (env) ? exec_environment_room(env) : 0;                  \
-        if (room && (exec_is_filtered || !(does_fit)))                         \
+        bool may_ask = !exec_is_filtered && !exec_child_is_filtered;           \
+        size_t room = (env) ? exec_environment_room(env, may_ask) : 0;         \
+        if (room && !(may_ask && (does_fit)))                                  \
             (env) = exec_environment_without(env, alloca(room));               \
         errno = fit_error;                                                     \
     } while (0)

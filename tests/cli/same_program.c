@@ -24,7 +24,8 @@
  *                                 "-part": who waits is woken late;
  *                                 "-thread": one sets it, and ends;
  *                                 "-clone": a child that fork did not make;
- *                                 "-start": other programs, which may do more
+ *                                 "-start": other programs, which may do more;
+ *                                 "-vfork": a child that becomes a program
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -538,6 +539,23 @@ static int sandbox_starts(bool by_prctl)
     return 10;
 }
 
+static int sandbox_of_vfork(bool by_prctl)
+{
+    char *words[] = {"true", NULL};
+    int status = -1;
+    may_start = true;
+    pid_t pid = vfork();
+    if (!pid) {
+        if (forbid(by_prctl)) _exit(9);
+        execve("/nowhere", words, environ);
+        execve("/bin/true", words, environ);
+        _exit(9);
+    }
+    if (waitpid(pid, &status, 0) == pid) put_ended("a program", status);
+    use_heap();
+    return 11;
+}
+
 static int sandbox(char *how)
 {
     pthread_t thread;
@@ -549,6 +567,8 @@ static int sandbox(char *how)
                        pthread_join(thread, &failed) || failed
                    ? 9
                    : 7;
+    if (strstr(how, "-vfork"))
+        return sandbox_of_vfork(!strncmp(how, "prctl", 5));
     if (strstr(how, "-start")) return sandbox_starts(!strncmp(how, "prctl", 5));
     if (strstr(how, "-clone"))
         return sandbox_of_clone(!strncmp(how, "prctl", 5));

@@ -121,6 +121,12 @@ def test_sandbox_and_start(c, folder):
                     env=theirs)
 
 
+def test_sandbox_and_vfork(c, folder):
+    """Nor by a program that a child of vfork becomes, which has set its own."""
+    for how in ("prctl", "syscall"):
+        assert_same(c, folder, "sandbox", how + "-vfork", status=11)
+
+
 def test_sandbox_is_said(c, folder):
     done = run([c.axprof, "run", "--report", "r.json", "--no-file", "--",
                 c.programs / "same_program", "sandbox", "prctl"], folder,
@@ -155,7 +161,7 @@ if __name__ == "__main__":
                       test_fork, test_timers, test_killed, test_namespace, test_filter,
                       test_sandbox, test_sandbox_and_part,
                       test_sandbox_and_thread, test_sandbox_and_clone,
-                      test_sandbox_and_start,
+                      test_sandbox_and_start, test_sandbox_and_vfork,
                       test_sandbox_is_said,
                       test_openmp_runtimes,
                       test_openmp_library_of_the_program],
