@@ -40,6 +40,7 @@
 static struct {
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
     int (*fexecve)(int, char *const[], char *const[]);
     int (*posix_spawn)(pid_t *, const char *,
                        const posix_spawn_file_actions_t *,
@@ -105,6 +106,7 @@ __attribute__((constructor)) static void load(void)
     if (real.execve) return;
     exec_real_find("posix_spawnp", &real.posix_spawnp);
     exec_real_find("posix_spawn", &real.posix_spawn);
+    exec_real_find("execveat", &real.execveat);
     exec_real_find("fexecve", &real.fexecve);
     exec_real_find("execvpe", &real.execvpe);
     exec_real_find("execve", &real.execve);
@@ -183,6 +185,16 @@ WRAPPER int fexecve(int fd, char *const argv[], char *const envp[])
     load();
     FIT(envp, exec_fits_fd(fd));
     return real.fexecve(fd, argv, envp);
+}
+
+/* Where a path may be none the program is the descriptor's. */
+WRAPPER int execveat(int fd, const char *path, char *const argv[],
+                     char *const envp[], int flags)
+{
+    load();
+    FIT(envp,
+        exec_fits(fd, path) && (!(flags & AT_EMPTY_PATH) || exec_fits_fd(fd)));
+    return real.execveat(fd, path, argv, envp, flags);
 }
 
 /* Arguments of execl and its kin into argv; the list is after the first. */

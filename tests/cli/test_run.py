@@ -203,6 +203,9 @@ def test_programs_that_adapters_harm(c, folder):
     script.chmod(0o755)
     env = environment(PATH=f"{folder}:{os.environ['PATH']}", **NO_LEAKS)
     python = "import os, subprocess, sys; p = sys.argv[1]\n"
+    at = (python + "from ctypes import *; b = p.encode()\n"
+          "environ = POINTER(c_char_p).in_dll(CDLL(None), 'environ')\n"
+          "words = (c_char_p * 2)(b); call = CDLL(None).execveat\n")
     for command in (
             ["sh", "-c", f"{program}"],
             ["sh", "-c", "asan"],
@@ -212,6 +215,11 @@ def test_programs_that_adapters_harm(c, folder):
             ["python3", "-c", python + "subprocess.run([p])", program],
             ["python3", "-c", python + "os.execl(p, p)", program],
             ["python3", "-c", python + "os.execlp('asan', 'asan')", program],
+            ["python3", "-c", python +
+             "os.execve(os.open(p, os.O_RDONLY), [p], os.environ)", program],
+            ["python3", "-c", at + "call(-100, b, words, environ, 0)", program],
+            ["python3", "-c", at + "fd = os.open(p, os.O_RDONLY)\n"
+             "call(fd, b'', words, environ, 0x1000)", program],
             ["python3", "-c", python +
              "os.waitpid(os.posix_spawn(p, [p], os.environ), 0)", program],
             ["python3", "-c", python +
