@@ -8,7 +8,8 @@
 #include "adapters/common/common_place.h"
 
 #define N_TEAMS 1024u
-#define N_SITES 1024u
+#define N_SITES 16384u
+#define MOST_PROBES 64u
 #define MOST_NESTED 16u
 #define LEAST_NS 10000u
 
@@ -43,15 +44,17 @@ static struct {
     uint32_t site;
 } sites[N_SITES];
 
-/* NULL: no room. */
+/* NULL: no room near where it belongs. */
 static uint32_t *site_of(const void *function)
 {
-    uint64_t at = (uintptr_t)function * UINT64_C(0x9e3779b97f4a7c15) >> 54;
-    for (unsigned i = 0; i < N_SITES; i++, at++) {
-        const void **is = &sites[at % N_SITES].function, *was = NULL;
-        if (__atomic_load_n(is, __ATOMIC_ACQUIRE) == function ||
-            __atomic_compare_exchange_n(is, &was, function, false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+    uint64_t at = (uintptr_t)function * UINT64_C(0x9e3779b97f4a7c15) >> 50;
+    for (unsigned i = 0; i < MOST_PROBES; i++, at++) {
+        const void **is = &sites[at % N_SITES].function;
+        const void *was = __atomic_load_n(is, __ATOMIC_ACQUIRE);
+        if (was == function ||
+            (!was &&
+             __atomic_compare_exchange_n(is, &was, function, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) ||
             was == function)
             return &sites[at % N_SITES].site;
     }
@@ -60,9 +63,11 @@ static uint32_t *site_of(const void *function)
 
 uint64_t openmp_place_begin(const void *place)
 {
+    static uint32_t others;
     uint32_t *site = place ? site_of(place) : NULL;
     char text[COMMON_PLACE_MAX];
-    if (!site) return 0;
+    if (!place) return 0;
+    if (!site) return axp_place_begin(&others, "OpenMP (other)\0\0");
     if (__atomic_load_n(site, __ATOMIC_ACQUIRE))
         return axp_place_begin(site, "\0\0"); /* the text is known */
     if (!axp_recording_is_open()) return 0;   /* the text asks for links */
