@@ -8,6 +8,7 @@
 #include "adapters/common/common_place.h"
 
 #define N_TEAMS 1024u
+#define MOST_TRIES 16
 #define N_SITES 16384u
 #define MOST_PROBES 64u
 #define MOST_NESTED 16u
@@ -225,10 +226,24 @@ static void tell_start(const struct openmp_team *team, uint32_t n_members)
 
 /* ---- regions ------------------------------------------------------------ */
 
+/* The next whose region has ended. One that was left otherwise (a thread that
+ * exits in it) never does: where they are many another one's is taken. */
+static struct openmp_team *take_team(uint64_t *number)
+{
+    struct openmp_team *team = NULL;
+    bool is_open = true;
+    for (int i = 0; is_open && i < MOST_TRIES; i++) {
+        *number = __atomic_add_fetch(&n_teams, 1, __ATOMIC_RELAXED);
+        team = &teams[*number % N_TEAMS];
+        is_open = __atomic_exchange_n(&team->is_open, true, __ATOMIC_ACQUIRE);
+    }
+    return team;
+}
+
 struct openmp_team *openmp_team_begin(const void *function)
 {
-    uint64_t number = __atomic_add_fetch(&n_teams, 1, __ATOMIC_RELAXED);
-    struct openmp_team *team = &teams[number % N_TEAMS];
+    uint64_t number;
+    struct openmp_team *team = take_team(&number);
     __atomic_store_n(&team->number, 0, __ATOMIC_RELEASE);
     team->function = function;
     team->n_members = 0;
@@ -246,6 +261,7 @@ void openmp_team_end(struct openmp_team *team)
     self.left.began = 0;
     self.met = NULL;
     set_inside(false);
+    __atomic_store_n(&team->is_open, false, __ATOMIC_RELEASE);
 }
 
 void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)

@@ -11,9 +11,9 @@
  * so a pool thread's waits are recorded when it enters its next region. That it is
  * back in the pool is, too: of the last of its life nothing else is on record.
  *
- * Threads    any. A team is in use until another one takes its place, N_TEAMS
- *            regions later; who looks at one that is gone knows that by its
- *            number.
+ * Threads    any. A team stays until its region has ended, and then until another
+ *            one takes its place, some N_TEAMS regions later; who looks at one
+ *            that is gone knows that by its number.
  */
 #ifndef OPENMP_TEAM_H
 #define OPENMP_TEAM_H
@@ -26,6 +26,7 @@
 struct openmp_team {
     _Alignas(64) uint64_t number; /* of all teams; 0: none yet */
     const void *function;
+    bool is_open;                    /* its region has not ended */
     axp_giver begun;                 /* by who met the region */
     uint32_t n_members;              /* 0: not known */
     _Alignas(64) uint64_t n_arrived; /* at its barriers */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* More regions than there is room for, by GNU's entries: each is recorded. */
+/* More regions than there is room for, by GNU's entries: each is recorded, by its
+ * name. */
+#include <omp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -60,8 +65,71 @@ static void more_than_there_is_room_for(void)
     axp_reset(axp_global());
 }
 
+/* ---- who enters late ---------------------------------------------------- */
+
+#define WITHIN 3000u
+
+static sem_t may_go_on;
+static pthread_t other;
+static pid_t other_id;
+
+/* A thread of the pool's, before it enters its next region. */
+static void stand(int number)
+{
+    (void)number;
+    while (sem_wait(&may_go_on))
+        continue;
+}
+
+static __attribute__((noinline)) void run_within(void)
+{
+#pragma omp parallel num_threads(1)
+    __asm__ volatile("" ::: "memory");
+}
+
+static void run_around(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+        for (unsigned i = 0; i < WITHIN; i++)
+            run_within();
+        sem_post(&may_go_on);
+    }
+}
+
+/* A region is what it was, however many others began since it did. */
+static void entered_late(void)
+{
+    uint64_t n_around = 0, n_within = 0;
+    axp_op ops[8];
+    sem_init(&may_go_on, 0, 0);
+    signal(SIGUSR1, stand);
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) {
+        other = pthread_self();
+        other_id = gettid();
+    }
+    do /* until it waits for the next one */
+        sleep_ms(20);
+    while (state_of(other_id) != 'S');
+    axp_reset(axp_global());
+    pthread_kill(other, SIGUSR1);
+    run_around();
+    axp_view *view = axp_snapshot(axp_global());
+    size_t n = axp_view_ops(view, AXP_BY_TIME, ops, 8);
+    for (size_t i = 0; i < n && i < 8; i++) {
+        if (ops[i].calls == 2) n_around++;
+        if (ops[i].calls == WITHIN) n_within++;
+    }
+    CHECK(n_around == 1 && n_within == 1);
+    axp_view_destroy(view);
+    axp_reset(axp_global());
+}
+
 int main(void)
 {
+    alarm(60);
+    entered_late();
     more_than_there_is_room_for();
     puts("all as expected");
     return 0;
