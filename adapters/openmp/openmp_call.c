@@ -173,7 +173,16 @@ const void *openmp_call_place(const void *return_address)
     if (!place) place = (const char *)return_address - 1; /* in the call */
     if (__atomic_compare_exchange_n(&known[at].return_address, &was,
                                     return_address, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED))
+                                    __ATOMIC_RELAXED) ||
+        was == return_address)
         __atomic_store_n(&known[at].place, place, __ATOMIC_RELEASE);
     return place;
+}
+
+/* The address keeps its place. */
+void openmp_call_forget(void)
+{
+    for (unsigned i = 0; i < N_KNOWN; i++)
+        if (__atomic_load_n(&known[i].place, __ATOMIC_RELAXED))
+            __atomic_store_n(&known[i].place, NULL, __ATOMIC_RELEASE);
 }

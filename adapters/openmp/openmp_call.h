@@ -19,5 +19,7 @@
 void openmp_call_runtime(const void *inside);
 /* NULL for NULL. */
 const void *openmp_call_place(const void *return_address);
+/* What was found so far: there may be other code now where it was. */
+void openmp_call_forget(void);
 
 #endif

@@ -69,11 +69,19 @@ uint64_t openmp_place_begin(const void *place)
     char text[COMMON_PLACE_MAX];
     if (!place) return 0;
     if (!site) return axp_place_begin(&others, "OpenMP (other)\0\0");
-    if (__atomic_load_n(site, __ATOMIC_ACQUIRE))
-        return axp_place_begin(site, "\0\0"); /* the text is known */
-    if (!axp_recording_is_open()) return 0;   /* the text asks for links */
+    uint32_t known = __atomic_load_n(site, __ATOMIC_ACQUIRE);
+    if (known) return axp_place_begin(&known, "\0\0"); /* as is the text */
+    if (!axp_recording_is_open()) return 0; /* the text asks for links */
     common_place(place, true, text);
     return axp_place_begin(site, text);
+}
+
+/* The address keeps its place, and whoever uses its site has a copy. */
+void openmp_team_forget(void)
+{
+    for (unsigned i = 0; i < N_SITES; i++)
+        if (__atomic_load_n(&sites[i].site, __ATOMIC_RELAXED))
+            __atomic_store_n(&sites[i].site, 0, __ATOMIC_RELEASE);
 }
 
 /* ---- waits -------------------------------------------------------------- */

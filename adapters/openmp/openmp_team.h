@@ -40,6 +40,9 @@ void openmp_team_end(struct openmp_team *team);
 void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool);
 void openmp_leave(void);
 
+/* What places are called: there may be others now where they were. */
+void openmp_team_forget(void);
+
 /* A scope named by a place in the program, which axp_end ends; 0: none. */
 uint64_t openmp_place_begin(const void *place);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* More regions than there is room for, by GNU's entries: each is recorded, by its
  * name. */
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -126,10 +127,48 @@ static void entered_late(void)
     axp_reset(axp_global());
 }
 
+/* ---- where another library was ------------------------------------------ */
+
+#define TIMES 5u
+
+static void run_in(const char *path)
+{
+    void (*run)(void), *found, *library = dlopen(path, RTLD_NOW);
+    CHECK(library && (found = dlsym(library, "run_region")));
+    memcpy(&run, &found, sizeof run);
+    run();
+    CHECK(!dlclose(library));
+}
+
+/* By its module's name, which is in front. */
+static uint64_t calls_in(const axp_view *view, const char *module)
+{
+    axp_op ops[8];
+    uint64_t calls = 0;
+    size_t n = axp_view_ops(view, AXP_BY_TIME, ops, 8);
+    for (size_t i = 0; i < n && i < 8; i++)
+        if (strstr(ops[i].name, module)) calls += ops[i].calls;
+    return calls;
+}
+
+static void closed_and_opened(void)
+{
+    for (unsigned i = 0; i < TIMES; i++) {
+        run_in(openmp_closed_1);
+        run_in(openmp_closed_2);
+    }
+    axp_view *view = axp_snapshot(axp_global());
+    CHECK(calls_in(view, "openmp_closed_1") == 2 * TIMES);
+    CHECK(calls_in(view, "openmp_closed_2") == 2 * TIMES);
+    axp_view_destroy(view);
+    axp_reset(axp_global());
+}
+
 int main(void)
 {
     alarm(60);
     entered_late();
+    closed_and_opened();
     more_than_there_is_room_for();
     puts("all as expected");
     return 0;
