@@ -15,6 +15,9 @@
 #define LEAST_NS 10000u
 
 static struct openmp_team teams[N_TEAMS];
+/* Whose region has not ended: who meets regions asks, and no other thread has
+ * that in its cache. */
+static bool is_open[N_TEAMS];
 static uint64_t n_teams;
 
 /* What this thread is in, innermost last. */
@@ -238,14 +241,13 @@ static void tell_start(const struct openmp_team *team, uint32_t n_members)
  * exits in it) never does: where they are many another one's is taken. */
 static struct openmp_team *take_team(uint64_t *number)
 {
-    struct openmp_team *team = NULL;
-    bool is_open = true;
-    for (int i = 0; is_open && i < MOST_TRIES; i++) {
+    bool was_open = true;
+    for (int i = 0; was_open && i < MOST_TRIES; i++) {
         *number = __atomic_add_fetch(&n_teams, 1, __ATOMIC_RELAXED);
-        team = &teams[*number % N_TEAMS];
-        is_open = __atomic_exchange_n(&team->is_open, true, __ATOMIC_ACQUIRE);
+        was_open = __atomic_exchange_n(&is_open[*number % N_TEAMS], true,
+                                       __ATOMIC_ACQUIRE);
     }
-    return team;
+    return &teams[*number % N_TEAMS];
 }
 
 struct openmp_team *openmp_team_begin(const void *function)
@@ -269,7 +271,7 @@ void openmp_team_end(struct openmp_team *team)
     self.left.began = 0;
     self.met = NULL;
     set_inside(false);
-    __atomic_store_n(&team->is_open, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_open[team - teams], false, __ATOMIC_RELEASE);
 }
 
 void openmp_enter(struct openmp_team *team, uint32_t n_members, bool is_pool)

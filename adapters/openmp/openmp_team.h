@@ -26,7 +26,6 @@
 struct openmp_team {
     _Alignas(64) uint64_t number; /* of all teams; 0: none yet */
     const void *function;
-    bool is_open;                    /* its region has not ended */
     axp_giver begun;                 /* by who met the region */
     uint32_t n_members;              /* 0: not known */
     _Alignas(64) uint64_t n_arrived; /* at its barriers */
