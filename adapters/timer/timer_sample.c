@@ -144,6 +144,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 /* ---- threads ------------------------------------------------------------ */
 
+/* The first thread's. It reads a file and allocates. */
 static void find_stack(void)
 {
     pthread_attr_t attr;
@@ -155,6 +156,28 @@ static void find_stack(void)
         self.stack_end = (uintptr_t)low + bytes;
     }
     pthread_attr_destroy(&attr);
+}
+
+#define STACK_MARGIN 16384u /* a guard, and what is behind a thread's block */
+
+/* Another's: the C library has its block at the upper end. It is not asked, since
+ * it allocates for the answer: in a thread that may never do, or whose maker has
+ * the allocator locked. */
+static void set_stack(size_t bytes)
+{
+    self.stack_end = (uintptr_t)pthread_self();
+    self.stack_low = self.stack_end - bytes + STACK_MARGIN;
+    if (bytes <= STACK_MARGIN) self.stack_low = self.stack_end = 0;
+}
+
+static size_t stack_bytes_of(const pthread_attr_t *attr)
+{
+    pthread_attr_t usual;
+    size_t bytes = 0;
+    if (!attr && pthread_attr_init(&usual)) return 0;
+    if (pthread_attr_getstacksize(attr ? attr : &usual, &bytes)) bytes = 0;
+    if (!attr) pthread_attr_destroy(&usual);
+    return bytes;
 }
 
 /* 1 + a free place; 0: none. */
@@ -210,12 +233,10 @@ static void begin_timer(void)
     errno = error;
 }
 
-static void begin_thread(void)
+static void begin_thread(size_t stack_bytes)
 {
-    int error = errno;
     if (__atomic_load_n(&is_given_up, __ATOMIC_ACQUIRE)) return;
-    find_stack();
-    errno = error;
+    set_stack(stack_bytes);
     begin_timer();
 }
 
@@ -232,6 +253,7 @@ struct start {
     void *(*function)(void *);
     thrd_start_t c11;
     void *argument;
+    size_t stack_bytes; /* as were asked for */
 };
 
 static struct common_left *left; /* by threads that have begun */
@@ -240,7 +262,7 @@ static struct start take_start(void *p)
 {
     struct start start = *(struct start *)p;
     common_own_leave(&left, p);
-    begin_thread();
+    begin_thread(start.stack_bytes);
     return start;
 }
 
@@ -277,7 +299,9 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     const struct timer_real *real = timer_real();
     struct start *start = make_start();
     if (!start) return real->thrd_create(thread, function, argument);
-    *start = (struct start){.c11 = function, .argument = argument};
+    *start = (struct start){.c11 = function,
+                            .argument = argument,
+                            .stack_bytes = stack_bytes_of(NULL)};
     int rc = real->thrd_create(thread, c11_main, start);
     if (rc != thrd_success) common_own_free(start);
     return rc;
@@ -289,7 +313,9 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     const struct timer_real *real = timer_real();
     struct start *start = make_start();
     if (!start) return real->pthread_create(thread, attr, function, argument);
-    *start = (struct start){.function = function, .argument = argument};
+    *start = (struct start){.function = function,
+                            .argument = argument,
+                            .stack_bytes = stack_bytes_of(attr)};
     int rc = real->pthread_create(thread, attr, thread_main, start);
     if (rc) common_own_free(start);
     return rc;
@@ -509,7 +535,8 @@ __attribute__((constructor)) static void begin(void)
         axp_quiet_tell(be_quiet);
         find_namespace();
         put(AXP_RING_BEGIN, NULL, 0);
-        begin_thread();
+        find_stack();
+        begin_timer();
     }
     errno = error;
 }

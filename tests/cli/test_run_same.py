@@ -137,6 +137,11 @@ def test_sandbox_is_said(c, folder):
            if w["code"] == "unrecorded_processes"], [1], data["warnings"])
 
 
+def test_arenas(c, folder):
+    """A thread that allocates nothing has no arena of malloc's."""
+    assert_same(c, folder, program="arena_program")
+
+
 def test_openmp_runtimes(c, folder):
     libraries = sorted(c.programs.glob("libomp_*.so"))
     if not libraries:
@@ -163,6 +168,6 @@ if __name__ == "__main__":
                       test_sandbox_and_thread, test_sandbox_and_clone,
                       test_sandbox_and_start, test_sandbox_and_vfork,
                       test_sandbox_is_said,
-                      test_openmp_runtimes,
+                      test_arenas, test_openmp_runtimes,
                       test_openmp_library_of_the_program],
                      Context(*sys.argv[1:3]))
