@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pthread_real.h"
@@ -51,14 +52,42 @@ static uint64_t first_began; /* when the first thread did */
 /* It filters its system calls, and is asked nothing any more. */
 static bool is_quiet;
 
+/* Threads that ask it something: a filter may be set for all of them at once. */
+static uint32_t n_asking;
+
+static bool begin_asking(void)
+{
+    __atomic_add_fetch(&n_asking, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&is_quiet, __ATOMIC_SEQ_CST)) return true;
+    __atomic_sub_fetch(&n_asking, 1, __ATOMIC_RELEASE);
+    return false;
+}
+
+static void end_asking(void)
+{
+    __atomic_sub_fetch(&n_asking, 1, __ATOMIC_RELEASE);
+}
+
+/* Some 100 ms at most: a handler may be inside of what it would wait for. */
 static void be_quiet(bool is)
 {
-    __atomic_store_n(&is_quiet, is, __ATOMIC_RELAXED);
+    static const struct timespec moment = {.tv_nsec = 100000};
+    __atomic_store_n(&is_quiet, is, __ATOMIC_SEQ_CST);
+    for (int i = 0; is && i < 1000; i++) {
+        if (!__atomic_load_n(&n_asking, __ATOMIC_ACQUIRE)) return;
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void none_asks(void)
+{
+    n_asking = 0;
 }
 
 __attribute__((constructor)) static void hear(void)
 {
     axp_quiet_tell(be_quiet);
+    (void)pthread_atfork(NULL, NULL, none_asks);
 }
 
 /* A library may make threads in a constructor of its own, before this one. */
@@ -71,26 +100,31 @@ __attribute__((constructor)) static void see_first(void)
  * is free, and takes 12 ms once there are two (membarrier waits for all). */
 static void on_create(struct start *start)
 {
-    if (is_quiet) return;
+    if (!begin_asking()) return;
     if (gettid() == getpid()) {
         see_first();
         axp_thread_begin(first_began);
     }
-    if (start->is_blas) return;
-    start->by = axp_sync_give(AXP_SYNC_THREAD_START, start, 0);
+    if (!start->is_blas)
+        start->by = axp_sync_give(AXP_SYNC_THREAD_START, start, 0);
+    end_asking();
 }
 
 static void get_name(char name[16])
 {
-    if (is_quiet || prctl(PR_GET_NAME, name)) name[0] = 0;
+    if (prctl(PR_GET_NAME, name)) name[0] = 0;
 }
 
 static struct start on_begin(void *p)
 {
     struct start start = *(struct start *)p;
-    get_name(known);
-    axp_instant(axp_global(), "thread begins");
-    if (!start.is_blas) axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
+    if (begin_asking()) {
+        get_name(known);
+        axp_instant(axp_global(), "thread begins");
+        if (!start.is_blas)
+            axp_sync_take(AXP_SYNC_THREAD_START, p, 0, &start.by);
+        end_asking();
+    }
     common_own_leave(&left, p);
     return start;
 }
@@ -101,11 +135,13 @@ static void on_end(void *p)
     int error = errno;
     char name[16];
     common_wait_no_more();
+    if (!begin_asking()) return;
     get_name(name);
     if (*name && strcmp(name, known) != 0) axp_thread_name(axp_global(), name);
     axp_instant(axp_global(), "thread ends");
     if (!start->is_blas)
         common_sync_ended(common_thread(pthread_self()), start->is_detached);
+    end_asking();
     errno = error;
 }
 
@@ -203,9 +239,10 @@ WRAPPER int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 WRAPPER int pthread_setname_np(pthread_t thread, const char *name)
 {
     int rc = pthread_real()->pthread_setname_np(thread, name);
-    if (rc == 0 && !is_quiet && pthread_equal(thread, pthread_self())) {
+    if (rc == 0 && pthread_equal(thread, pthread_self()) && begin_asking()) {
         get_name(known);
         axp_thread_name(axp_global(), name);
+        end_asking();
     }
     return rc;
 }

@@ -25,7 +25,8 @@
  *                                 "-thread": one sets it, and ends;
  *                                 "-clone": a child that fork did not make;
  *                                 "-start": other programs, which may do more;
- *                                 "-vfork": a child that becomes a program
+ *                                 "-vfork": a child that becomes a program;
+ *                                 "-all": for all threads, while they make some
  *   same_program runtimes A B     OpenMP libraries, of several compilers,
  *                                 loaded, used and closed again and again
  *   same_program_linked linked    such a library that came with the program
@@ -416,6 +417,7 @@ static const unsigned started[] = {
 #endif
 };
 static bool may_start;
+static unsigned long filter_flags;
 
 static int forbid(bool by_prctl)
 {
@@ -437,8 +439,8 @@ static int forbid(bool by_prctl)
     struct sock_fprog program = {n, code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
     return by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
-                    : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
-                                   &program);
+                    : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                   filter_flags, &program);
 }
 
 static void *use_heap_in_thread(void *unused)
@@ -556,6 +558,44 @@ static int sandbox_of_vfork(bool by_prctl)
     return 11;
 }
 
+static void *end_at_once(void *unused)
+{
+    free(malloc(1000));
+    return unused;
+}
+
+static void *make_threads(void *unused)
+{
+    pthread_t thread;
+    for (;;)
+        if (!pthread_create(&thread, NULL, end_at_once, NULL))
+            pthread_join(thread, NULL);
+    return unused;
+}
+
+static int sandbox_of_all(void)
+{
+    int n_good = 0;
+    filter_flags = SECCOMP_FILTER_FLAG_TSYNC;
+    for (int i = 0; i < 40; i++) {
+        pthread_t threads[2];
+        int status = -1;
+        pid_t pid = fork();
+        if (!pid) {
+            for (int k = 0; k < 2; k++)
+                pthread_create(&threads[k], NULL, make_threads, NULL);
+            usleep((useconds_t)(500 + 97 * i));
+            if (forbid(false)) _exit(9);
+            work(0.005);
+            _exit(3);
+        }
+        waitpid(pid, &status, 0);
+        n_good += status == 3 << 8;
+    }
+    printf("%d ended with 3\n", n_good);
+    return 12;
+}
+
 static int sandbox(char *how)
 {
     pthread_t thread;
@@ -567,6 +607,7 @@ static int sandbox(char *how)
                        pthread_join(thread, &failed) || failed
                    ? 9
                    : 7;
+    if (strstr(how, "-all")) return sandbox_of_all();
     if (strstr(how, "-vfork"))
         return sandbox_of_vfork(!strncmp(how, "prctl", 5));
     if (strstr(how, "-start")) return sandbox_starts(!strncmp(how, "prctl", 5));
