@@ -24,11 +24,14 @@
  * Python, as multiprocessing has them, takes 10 to 30 ms. */
 #define LAST_NS (250 * MS)
 
+/* A step of all takes little longer: who records faster than is drained does not
+ * keep the samples, or the others, waiting. */
+#define STEP_NS (20 * MS)
+
 enum {
-    A_LOT = 64,      /* chunks in one step: come again when a quarter … */
-    SOME = 8,        /* … of them is there; of a small spool: soon */
-    MAX_ROUNDS = 64, /* of 256 chunks, for one process before the next */
-    MAX_TRIES = 50   /* soon after each other, to open a new recording */
+    A_LOT = 64,    /* chunks in one step: come again when a quarter … */
+    SOME = 8,      /* … of them is there; of a small spool: soon */
+    MAX_TRIES = 50 /* soon after each other, to open a new recording */
 };
 
 enum state { FOUND, DRAINING, COMPLETE };
@@ -51,6 +54,7 @@ struct cli_drains {
     struct timespec changed_at; /* the folder, as it was last asked */
     recording *list;
     size_t n, cap;
+    size_t first; /* who is asked first: where the last step had no time left */
     cli_drains_now past; /* of those that are complete */
     char *problem;       /* the first */
 };
@@ -116,13 +120,13 @@ static void open_recording(cli_drains *d, recording *r)
     r->state = DRAINING;
 }
 
-static size_t drain(recording *r)
+/* Until there is little left, or that moment is past. */
+static size_t drain(recording *r, uint64_t until_ns)
 {
     size_t n, sum = 0;
-    for (int i = 0; i < MAX_ROUNDS; i++) {
+    do
         sum += n = axp_drain_step(r->drain);
-        if (n < A_LOT) break;
-    }
+    while (n >= A_LOT && cli_clock_ns(CLOCK_MONOTONIC) < until_ns);
     return sum;
 }
 
@@ -144,7 +148,7 @@ static void complete(cli_drains *d, recording *r)
 {
     axp_status status = AXP_OK;
     if (r->drain) {
-        drain(r);
+        drain(r, UINT64_MAX);
         axp_drain_info last = axp_drain_info_of(r->drain);
         d->past.n_events += last.events;
         d->past.n_steps += last.steps;
@@ -167,7 +171,7 @@ static size_t step_one(cli_drains *d, recording *r, uint64_t now_ns)
         r->is_stopped = true;
     }
     bool is_over = axp_drain_is_over(r->drain);
-    size_t n = drain(r);
+    size_t n = drain(r, now_ns + STEP_NS);
     if (is_over) complete(d, r);
     return n;
 }
@@ -188,11 +192,16 @@ uint64_t cli_drains_step(cli_drains *d, uint64_t now_ns)
     size_t most = 0;
     bool is_new = false;
     find_new(d, now_ns);
-    for (size_t i = 0; i < d->n; i++) {
-        size_t n = step_one(d, &d->list[i], now_ns);
+    size_t i = 0, first = d->first;
+    for (; i < d->n && (!i || cli_clock_ns(CLOCK_MONOTONIC) < now_ns + STEP_NS);
+         i++) {
+        recording *r = &d->list[(first + i) % d->n];
+        size_t n = step_one(d, r, now_ns);
         if (n > most) most = n;
-        is_new |= d->list[i].state == FOUND && d->list[i].n_tries < MAX_TRIES;
+        is_new |= r->state == FOUND && r->n_tries < MAX_TRIES;
     }
+    if (i < d->n) most = most > A_LOT ? most : A_LOT; /* come again soon */
+    d->first = i < d->n ? (first + i) % d->n : 0;
     d->look_ns = next_look(d, most, now_ns);
     uint64_t longest = is_new ? 5 * MS : most >= SOME ? 20 * MS : LOOK_MOST_NS;
     if (d->look_ns > longest) d->look_ns = longest;

@@ -293,6 +293,7 @@ void cli_run_report(cli_run *r)
     if (r->profiler && r->sampling.seen.followed_ns)
         axp_outside_took(r->profiler, "axprof.follow_ns",
                          r->sampling.seen.followed_ns);
+    if (r->profiler) axp_outside_lost(r->profiler, r->sampling.seen.lost);
     if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
     cli_drains_wait(r->drains);
     if (r->processes)

@@ -239,6 +239,8 @@ typedef struct axp_unrecorded {
 /* A warning in p: so many, and why the first. */
 AXP_API void axp_outside_unrecorded(axp_profiler *p, uint64_t n_processes,
                                     const char *why);
+/* A warning in p: so many samples at most were lost. */
+AXP_API void axp_outside_lost(axp_profiler *p, uint64_t n_samples);
 /* A warning in p: so many processes of the run go on when it is over. */
 AXP_API void axp_outside_left(axp_profiler *p, uint64_t n_processes);
 /* The life of a process of that name; id is its process id. */

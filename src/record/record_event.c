@@ -328,27 +328,33 @@ void axp_outside_machine(const char *text)
     errno = keep;
 }
 
-void axp_outside_unrecorded(axp_profiler *handle, uint64_t n_processes,
-                            const char *why)
+/* So many at once. */
+static void warn_of(axp_profiler *handle, enum axp__warning_id kind, uint64_t n,
+                    const char *name)
 {
     int keep = errno;
     struct axp__prof *p = axp__prof_check(handle);
-    if (p && n_processes) {
-        axp__warn(p, AXP__WARN_UNRECORDED, axp__name_register(why, NULL));
-        axp__add(&p->warning[AXP__WARN_UNRECORDED].count, n_processes - 1);
+    if (p && n) {
+        axp__warn(p, kind, name ? axp__name_register(name, NULL) : 0);
+        axp__add(&p->warning[kind].count, n - 1);
     }
     errno = keep;
 }
 
-void axp_outside_left(axp_profiler *handle, uint64_t n_processes)
+void axp_outside_unrecorded(axp_profiler *p, uint64_t n_processes,
+                            const char *why)
 {
-    int keep = errno;
-    struct axp__prof *p = axp__prof_check(handle);
-    if (p && n_processes) {
-        axp__warn(p, AXP__WARN_LEFT, 0);
-        axp__add(&p->warning[AXP__WARN_LEFT].count, n_processes - 1);
-    }
-    errno = keep;
+    warn_of(p, AXP__WARN_UNRECORDED, n_processes, why);
+}
+
+void axp_outside_lost(axp_profiler *p, uint64_t n_samples)
+{
+    warn_of(p, AXP__WARN_LOST_SAMPLES, n_samples, NULL);
+}
+
+void axp_outside_left(axp_profiler *p, uint64_t n_processes)
+{
+    warn_of(p, AXP__WARN_LEFT, n_processes, NULL);
 }
 
 void axp_outside_row(axp_profiler *p)

@@ -22,7 +22,7 @@
  * changes one of these takes a new number and writes the new size down. What
  * changes without that, and without moving what is asked for below, nothing here
  * sees. */
-_Static_assert(AXP__PROCESS_LAYOUT == 14, "these are the sizes of layout 14");
+_Static_assert(AXP__PROCESS_LAYOUT == 15, "these are the sizes of layout 15");
 #define SIZE_IS(type, bytes)                                                   \
     _Static_assert(sizeof(struct type) == (bytes),                             \
                    "struct " #type                                             \
@@ -50,7 +50,7 @@ IS_AT(axp__process, window, 45872);
 IS_AT(axp__process, n_devices, 48976);
 IS_AT(axp__prof, lanes, 64);
 IS_AT(axp__prof, over_ticks, 136);
-IS_AT(axp__prof, merged, 1360);
+IS_AT(axp__prof, merged, 1376);
 IS_AT(axp__prof, heap, 10304);
 IS_AT(axp__lane, tally, 56);
 IS_AT(axp__lane, state, 508);

@@ -89,7 +89,7 @@ struct axp__process {
 };
 
 /* With it the sizes in record_process.c. */
-#define AXP__PROCESS_LAYOUT 14
+#define AXP__PROCESS_LAYOUT 15
 
 struct axp__alive {
     uint32_t is_alive;

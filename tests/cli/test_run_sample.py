@@ -538,6 +538,46 @@ def test_growing_stacks(c, folder):
     check(b"samples were lost" not in done.err, done.err[-400:])
 
 
+def recorded_at_full_speed(c, folder):
+    """How much of its processor time was sampled of a program that records
+    faster than anybody can pack it."""
+    data, files = profile(c, folder, c.programs / "record_program", "scopes",
+                          6000000)
+    (folder / files[0]).unlink()
+    cpu = sum(t["cpu_ns"] for t in data["threads"])
+    check(cpu > 0.2e9, "it is over too soon", cpu)
+    return sampled_ns(data) / cpu
+
+
+def test_recorded_at_full_speed(c, folder):
+    """Who drains a recording looks at the samples, too."""
+    check(any((got := recorded_at_full_speed(c, folder)) > 0.85
+              for _ in range(3)), got)
+
+
+def test_lost_are_said(c, folder):
+    """What nobody could take from the kernel in time is in the report."""
+    report = folder / "report.json"
+    process = subprocess.Popen(
+        [c.axprof, "run", "--no-file", "--report", report, "--",
+         c.program(), "shares", "2500", "0", "77"], cwd=folder,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
+    try:
+        time.sleep(0.5)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGCONT)
+        said = process.communicate()[1].decode()
+    finally:
+        end(process)
+    equal(process.returncode, 0, said)
+    lost = re.search(r"at most (\d+) of \d+ samples were lost", said)
+    check(lost, said)
+    data = json.loads(report.read_text())
+    equal([w["count"] for w in data["warnings"] if w["code"] == "lost_samples"],
+          [int(lost[1])], "lost samples")
+
+
 def test_replaced(c, folder):
     """A shell that starts another program in its place, and that another, is one
     process with one thread, however many programs record in it."""
@@ -831,7 +871,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_states, test_starved, test_woken_without_a_processor,
              test_short_threads, test_lives_of_short_programs, test_below_a_shell,
              test_what_a_shell_waits_for,
-             test_growing_stacks,
+             test_growing_stacks, test_recorded_at_full_speed,
+             test_lost_are_said,
              test_replaced, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
 BY_TIMER = [test_timer, test_timer_without_build_id, test_timer_in_children,
