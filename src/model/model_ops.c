@@ -200,8 +200,22 @@ static void add_frames(const axp_view *v, struct table *t,
     }
 }
 
+/* Own time that the nodes of a lane are left with. */
+static axp_ns kept_ns(const axp_view *v, const struct axp__cap_lane *lane)
+{
+    uint64_t *costs = axp__lane_costs(v->capture, lane), sum = 0;
+    for (uint32_t i = 1; costs && i < lane->n_nodes; i++)
+        sum += lane->nodes[i].self_ticks > costs[i]
+                   ? lane->nodes[i].self_ticks - costs[i]
+                   : 0;
+    free(costs);
+    return axp__view_ns(v, sum);
+}
+
 /* The lifetime of a row counts for each op that ran on it, once, without what
- * recording took of it; with what is in their own times too (add_beside). */
+ * recording took of it; with what is in their own times too (add_beside). If what
+ * is left is less than they are left with, a call cost less here than where that
+ * was measured, and by so much nobody knows their shares. */
 static void add_lifetimes(const axp_view *v, struct table *t,
                           const struct axp__cap_lane *lane)
 {
@@ -209,9 +223,15 @@ static void add_lifetimes(const axp_view *v, struct table *t,
     struct axp__life at = v->lives[lane->row];
     axp_ns life = at.end - at.begin, most = life / 10 * 9;
     axp_ns own = axp__lane_own_ns(v, lane) - axp__lane_beside_ns(v, lane);
+    axp_ns kept = kept_ns(v, lane), excess = 0;
     life -= own < most ? own : most; /* what is left is never quite nothing */
+    if (own && life < kept) {
+        excess = kept - life;
+        life = kept;
+    }
     for (uint32_t i = 0; i < lane->n_ops; i++) {
         struct sums *s = get(t, lane->ops[i].name);
+        s->beside += excess;
         if (s->calls) s->lifetime[1] += life;
     }
 }

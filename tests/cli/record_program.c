@@ -16,6 +16,8 @@
  *                                      then the signal, in "backward"
  *   record_program idle N MS           N scopes, and then nothing for so long
  *   record_program busy N MS           N scopes, and then at work for so long
+ *   record_program mixed N MS          N scopes, and then "short work" for so
+ *                                      long and "long work" for twice as long
  *   record_program open N              N scopes to open.axp, by code, and in a
  *                                      child
  *   record_program late                opens a file after its first scope
@@ -53,6 +55,27 @@ static void scopes(long n)
         AXP_SCOPE("outer");
         AXP_SCOPE("inner");
     }
+}
+
+/* Milliseconds of processor time. */
+static long cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void work_until(long ms)
+{
+    while (cpu_ms() < ms)
+        continue;
+}
+
+static void work(const char *name, long ms)
+{
+    uint64_t token = axp_begin(axp_global(), name);
+    work_until(cpu_ms() + ms);
+    axp_end(token);
 }
 
 static void *scopes_of_thread(void *n)
@@ -210,11 +233,13 @@ int main(int argc, char **argv)
         sleep_us(1000 * a[1]);
     }
     if (!strcmp(word, "busy")) {
-        struct timespec t;
         scopes(a[0]);
-        do
-            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-        while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < a[1]);
+        work_until(a[1]);
+    }
+    if (!strcmp(word, "mixed")) {
+        scopes(a[0]);
+        work("short work", a[1]);
+        work("long work", 2 * a[1]);
     }
     if (!strcmp(word, "open")) {
         if (axp_global_open("") != AXP_E_INVALID) return 1;

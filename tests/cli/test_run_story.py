@@ -14,7 +14,7 @@ import re
 import sys
 
 import run_support
-from run_support import check, counters, environment, equal, profile, run
+from run_support import check, counters, environment, equal, ops, profile, run
 
 
 class Context:
@@ -249,6 +249,26 @@ def check_part_of_threads(data):
         life = thread["end"] - thread["begin"]
         check((thread["cpu_ns"] or 0) + (thread["ready_ns"] or 0) <=
               1.05 * life + 1e5, "processor time of the part", thread, life)
+
+
+def test_cost_that_does_not_fit(c, folder):
+    """Where recording is said to take more than there is, shares are of no less
+    than the times that they are of, and marked."""
+    told = run([c.axprof, "run", "-q", "--no-file", "sh", "-c",
+                "echo $AXPROF_COST"], folder, env=environment()).out.decode()
+    rate, cost, *more = told.strip().split(":")
+    for times in (1, 3):
+        result = run([c.programs / "record_program", "mixed", 3000000, 20], folder,
+                     env=environment(AXPROF_OUT=str(folder / f"{times}.axp"),
+                                     AXPROF_COST=":".join(
+                                         [rate, f"{int(cost, 16) * times:x}", *more])))
+        equal(result.status, 0, result.err)
+        data = json.loads(run([c.axprof, "report", "-f", "json",
+                               f"{times}.axp"], folder, env=environment()).out)
+        found = ops(data)
+        shares = sum(op["time_share"] for op in found.values())
+        check(shares < 1.001, times, "times the cost, shares", shares)
+        check(times == 1 or found["long work"]["is_doubtful"], found["long work"])
 
 
 def test_a_part(c, folder):
