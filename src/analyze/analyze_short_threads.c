@@ -9,9 +9,9 @@
 #include "base/base_number.h"
 #include "model/model_view.h"
 
-struct started { /* by an operation, and waited for */
-    uint64_t n;
-    double lived_ns, fixed_ns;
+struct started {               /* by an operation */
+    uint64_t n_all, n;         /* n: and waited for, until they ended */
+    double lived_ns, fixed_ns; /* of those */
 };
 
 /* What the thread that started a row did right then; AXP__NONE: not known. A
@@ -26,6 +26,15 @@ static uint32_t started_by(const axp_graph *g, const struct axp__graph_row *r)
         return AXP__NONE;
     uint32_t op = axp__part_op(g->parts[g->nodes[next].parts]);
     return g->ops.at[op].is_function ? AXP__OP_OUTSIDE : op;
+}
+
+static void count_started(const axp_graph *g, struct started *all)
+{
+    for (uint32_t i = 0; i < g->n_rows; i++) {
+        uint32_t op =
+            g->rows[i].n_nodes ? started_by(g, &g->rows[i]) : AXP__NONE;
+        if (op != AXP__NONE) all[op].n_all++;
+    }
 }
 
 /* A wait for the end of a thread. */
@@ -73,10 +82,12 @@ static void add(struct axp__analysis *a, const axp_graph *g, uint32_t op,
     axp_format_ns(took, sizeof took, axp__whole(s->fixed_ns / n));
     axp__draft_say(
         a, d,
-        "starts %llu threads and waits for their ends; they live for %s on "
-        "average; until one has begun, and whoever waits for it is awake again, "
-        "is %s, in all %s %% of the run",
-        (unsigned long long)s->n, life, took,
+        "starts %s%llu threads and waits until %s%llu of them end%s, which live for "
+        "%s on average; until one has begun, and whoever waits for it is awake "
+        "again, is %s, in all %s %% of the run",
+        s->n_all + 1 < a->v->n_threads ? "at least " : "",
+        (unsigned long long)s->n_all, s->n < s->n_all ? "" : "all ",
+        (unsigned long long)s->n, s->n == 1 ? "s" : "", life, took,
         axp__fixed(part, sizeof part, fmin(100 * s->fixed_ns / wall, 100), 1));
     axp__draft_advise(
         a, d,
@@ -111,6 +122,7 @@ void axp__short_threads_look(struct axp__analysis *a)
     const axp_graph *g = axp__analysis_graph(a);
     struct started *all = g ? calloc(g->ops.n + 1, sizeof *all) : NULL;
     if (g && !all) a->has_failed = true;
+    if (all) count_started(g, all);
     for (uint32_t i = 0; all && i < g->n_nodes; i++)
         add_join(g, i, all);
     if (all) take_off(a->v, all, g->ops.n);
