@@ -27,6 +27,7 @@ AXP__HOT uint64_t axp__scope_begin_work(uint32_t *site, const char *text,
                                         const axp_work *work, size_t size);
 AXP__HOT uint64_t axp__scope_begin_function(uint32_t *site, const char *name,
                                             const char *place);
+AXP_API void axp__name_place(const char *name, const char *place);
 /* Bit 0: the global profiler records. Bit 1: named scopes that were open when
  * it was disabled may still be stopped. */
 AXP_API extern uint8_t axp__recording;
@@ -57,6 +58,17 @@ static inline uint64_t axp__scope_begin_with(uint32_t *site, const char *text,
 static inline void axp__scope_cleanup(const uint64_t *token)
 {
     if (*token) axp_end(*token);
+}
+
+/* The name, and once for each place that gives it where that is. */
+static inline const char *axp__placed(unsigned char *is_told, const char *name,
+                                      const char *place)
+{
+    if (!__atomic_load_n(is_told, __ATOMIC_RELAXED)) {
+        __atomic_store_n(is_told, 1, __ATOMIC_RELAXED);
+        axp__name_place(name, place);
+    }
+    return name;
 }
 
 static inline void axp__track_alloc_kind(const char *name, const void *ptr,
@@ -173,6 +185,15 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 
 #define AXP__WORK(...) (__extension__(axp_work){__VA_ARGS__})
 #define AXP__IF_ON(call) (axp__is_on() ? (call) : (void)0)
+/* The same with names that are given here (AXP__NAME_HERE): in one expression,
+ * which a name may not outlive. */
+#define AXP__PLACED(call)                                                      \
+    AXP__IF_ON(__extension__({                                                 \
+        static unsigned char axp__is_told;                                     \
+        call;                                                                  \
+    }))
+#define AXP__NAME_HERE(name)                                                   \
+    axp__placed(&axp__is_told, AXP__NAME(name), AXP__PLACE)
 /* Used, functions and captured variables too, and not evaluated. */
 #define AXP__UNUSED(x) ((void)(0 ? ((void)(x), 0) : 0))
 #define AXP__UNUSED_WORK(...)                                                  \
@@ -207,13 +228,13 @@ static inline void axp__track_alloc_kind(const char *name, const void *ptr,
 #define AXP_ADD_WORK_OF(...) AXP__IF_ON(axp_add_work(axp_global(), __VA_ARGS__))
 #define AXP_CATEGORY(cat) AXP__IF_ON(axp_category(axp_global(), cat))
 #define AXP_ALLOC(name, bytes)                                                 \
-    AXP__IF_ON(axp_record_alloc(axp_global(), AXP__NAME(name), bytes))
+    AXP__PLACED(axp_record_alloc(axp_global(), AXP__NAME_HERE(name), bytes))
 #define AXP_FREE(name, bytes)                                                  \
     AXP__IF_ON(axp_record_free(axp_global(), AXP__NAME(name), bytes))
 #define AXP_TRACK_ALLOC(name, ptr, bytes)                                      \
-    AXP__IF_ON(axp_track_alloc(axp_global(), AXP__NAME(name), ptr, bytes))
+    AXP__PLACED(axp_track_alloc(axp_global(), AXP__NAME_HERE(name), ptr, bytes))
 #define AXP_TRACK_ALLOC_KIND(name, ptr, bytes, kind)                           \
-    AXP__IF_ON(axp__track_alloc_kind(AXP__NAME(name), ptr, bytes, kind))
+    AXP__PLACED(axp__track_alloc_kind(AXP__NAME_HERE(name), ptr, bytes, kind))
 #define AXP_TRACK_FREE(ptr) AXP__IF_ON(axp_track_free(axp_global(), ptr))
 #define AXP_STEP() AXP__IF_ON(axp_step(axp_global()))
 #define AXP_COUNTER(name, value)                                               \

@@ -91,6 +91,8 @@ static axp_findings *make_findings(struct axp__analysis *a)
     for (size_t i = 0; i < f->n; i++) {
         struct axp__draft *d = &f->drafts[i];
         bool is_ops = d->op && !d->has_place;
+        if (!d->op && !d->file)
+            d->file = axp__view_place(a->v, d->name, &d->line);
         const char *file = is_ops ? d->op->file : d->file;
         const char *device = d->op && !d->device ? d->op->device : d->device;
         if (is_ops) d->line = d->op->line;

@@ -7,10 +7,13 @@
 
 #define SHOWN_NAMES 10
 
-static void put_memory_name(struct axp__md *m, const axp_memory_name *n,
-                            double peak)
+static void put_memory_name(struct axp__md *m, const axp_view *v,
+                            const axp_memory_name *n, double peak)
 {
+    char place[AXP__SHORT_PLACE_BYTES];
+    int line = 0;
     const char *kind = axp__word_mem(n->kind);
+    const char *file = axp__view_place(v, n->name, &line);
     axp__cell cell;
     axp__md_row_begin(m, n->name);
     axp__md_cell(m, kind ? kind : "");
@@ -20,6 +23,8 @@ static void put_memory_name(struct axp__md *m, const axp_memory_name *n,
     axp__md_cell(m, axp__short_bytes(cell, n->total_allocated));
     axp__md_cell(m, axp__short_count(cell, n->n_allocs));
     axp__md_cell(m, axp__short_bytes(cell, n->current_bytes));
+    axp__out_text(m->o, " | ");
+    if (axp__short_place(place, file, line, 60)) axp__md_name(m, place);
     axp__md_row_end(m);
 }
 
@@ -29,7 +34,7 @@ static void put_memory_names(struct axp__md *m, const axp_view *v,
 {
     static const char *const heads[] = {"at the peak", "kind",      "held",
                                         "share",       "allocated", "allocs",
-                                        "not freed"};
+                                        "not freed",   "at"};
     size_t n = 0, shown = 0;
     axp__md_heads(m, heads, sizeof heads / sizeof *heads, 2);
     for (size_t i = 0; i < v->n_memory_names; i++) {
@@ -37,7 +42,7 @@ static void put_memory_names(struct axp__md *m, const axp_view *v,
         if (axp__view_by_device(name->device, of->device)) continue;
         bool is_shown = !n || name->at_peak_bytes || name->current_bytes;
         if (shown == n++ && shown < SHOWN_NAMES && is_shown) {
-            put_memory_name(m, name, (double)of->memory.peak_bytes);
+            put_memory_name(m, v, name, (double)of->memory.peak_bytes);
             shown++;
         }
     }

@@ -6,9 +6,11 @@
 #define SHOWN_NAMES 10
 #define SHOWN_LEAKS 8
 
-static void put_name(struct axp__table *table, const axp_memory_name *m,
-                     uint64_t peak)
+static void put_name(struct axp__table *table, const axp_view *v,
+                     const axp_memory_name *m, uint64_t peak)
 {
+    int line = 0;
+    const char *file = axp__view_place(v, m->name, &line);
     axp__cell *cells = axp__table_row_on(table, m->name, m->device);
     const char *kind = axp__word_mem(m->kind);
     if (kind) axp__append(cells[0], AXP__CELL, 0, kind);
@@ -19,6 +21,7 @@ static void put_name(struct axp__table *table, const axp_memory_name *m,
     axp__short_bytes(cells[4], m->total_allocated);
     axp__short_count(cells[5], m->n_allocs);
     axp__short_count(cells[6], m->n_frees);
+    axp__cell_place(cells[7], file, line);
 }
 
 /* Of one domain. */
@@ -29,7 +32,8 @@ static void put_names(struct axp__text *t, const axp_view *v,
         {"at the peak", true, 0}, {"kind", true, 4},
         {"held", false, 0},       {"share", false, 0},
         {"its peak", false, 2},   {"allocated", false, 1},
-        {"allocs", false, 3},     {"frees", false, 5}};
+        {"allocs", false, 3},     {"frees", false, 5},
+        {"at", true, 3}};
     struct axp__table *table = axp__table_create(
         t, columns, sizeof columns / sizeof *columns, SHOWN_NAMES);
     uint64_t rest = 0;
@@ -39,7 +43,7 @@ static void put_names(struct axp__text *t, const axp_view *v,
         const axp_memory_name *m = &v->memory_names[i];
         if (axp__view_by_device(m->device, of->device)) continue;
         if (!n || (n < SHOWN_NAMES && m->at_peak_bytes)) {
-            put_name(table, m, of->memory.peak_bytes);
+            put_name(table, v, m, of->memory.peak_bytes);
             shown++;
         } else {
             rest += m->at_peak_bytes;

@@ -164,6 +164,21 @@ static inline const char *axp__view_name(const axp_view *v, uint32_t id)
     return v->capture->name_at(v->capture, id).text;
 }
 
+/* The file in which a name of this view's was given, and the line; NULL: not
+ * known. */
+static inline const char *axp__view_place(const axp_view *v, const char *text,
+                                          int *line)
+{
+    const struct axp__capture *c = v->capture;
+    for (uint32_t id = 0; id < c->n_names; id++) {
+        struct axp__cap_name name = c->name_at(c, id);
+        if (name.text != text) continue;
+        *line = name.line;
+        return name.file;
+    }
+    return NULL;
+}
+
 /* What the device of a name is called; NULL: the host. */
 static inline const char *axp__view_device(const axp_view *v, uint32_t id)
 {

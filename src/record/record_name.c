@@ -10,6 +10,7 @@
  */
 #include "record/record_name.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -302,6 +303,14 @@ const char *axp_name(const char *text, size_t length)
     else
         id = register_text(type, text, len, NULL);
     return axp__name_at(id ? id : AXP__NAME_OTHER)->text;
+}
+
+/* By a macro that hands the name on without it. */
+void axp__name_place(const char *name, const char *place)
+{
+    int keep = errno;
+    if (name && *name && !axp__is_quiet()) axp__name_register(name, place);
+    errno = keep;
 }
 
 uint32_t axp__name_of_thread(const char *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Every macro records in the global profiler what its function does; off, all
  * but names of threads are silent. */
-#include "test_support.h"
+#include "finding_support.h"
 
 #include <string.h>
 
@@ -101,6 +101,24 @@ static void record_what_the_functions_do(void **state)
     axp_view_destroy(v);
 }
 
+/* What is not freed is said with where it was told of. */
+static void memory_has_a_place(void **state)
+{
+    (void)state;
+    axp_reset(axp_global());
+    int line = __LINE__ + 1;
+    AXP_ALLOC("kept", 10000000);
+    axp_view *v = ts_snapshot(axp_global());
+    axp_findings *f = axp_analyze(v, NULL);
+    const axp_finding *x = ts_find_named(f, AXP_MEMORY_LEAK, "kept");
+    assert_non_null(x);
+    assert_non_null(x->file);
+    assert_non_null(strstr(x->file, "test_macros.c"));
+    assert_int_equal(x->line, line);
+    axp_findings_destroy(f);
+    axp_view_destroy(v);
+}
+
 static void off_they_record_nothing(void **state)
 {
     (void)state;
@@ -121,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record_what_the_functions_do),
+        cmocka_unit_test(memory_has_a_place),
         cmocka_unit_test(off_they_record_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
