@@ -14,6 +14,7 @@
 #include "symbol/symbol_module.h"
 
 #define KERNEL "[kernel]"
+#define FEW_ENDS 8u
 
 struct look {
     struct axp__stack_functions of; /* self_ns: what was asked for */
@@ -190,6 +191,7 @@ struct ends {
     struct axp__blocked_all all;
     const uint32_t *outside; /* stacks in no scope, in order */
     size_t n_outside;
+    axp_ns unknown; /* ended by nobody whose stack was seen */
 };
 
 static int by_id(const void *a, const void *b)
@@ -201,12 +203,14 @@ static int by_id(const void *a, const void *b)
 static bool take(void *ctx, uint32_t stack, axp_ns ns)
 {
     struct ends *e = ctx;
+    if (!stack) e->unknown += ns;
     return !bsearch(&stack, e->outside, e->n_outside, sizeof stack, by_id) ||
            axp__blocked_take_stack(&e->all, stack, ns);
 }
 
 /* A scope speaks for what is in it. */
-static bool give_outside(const axp_view *v, struct axp__blocked_all *out)
+static bool give_outside(const axp_view *v, struct axp__blocked_all *out,
+                         axp_ns *unknown)
 {
     uint32_t *ids = calloc(v->n_blocked_stacks + 1, sizeof *ids);
     struct ends e = {.outside = ids, .n_outside = v->n_blocked_stacks};
@@ -217,6 +221,7 @@ static bool give_outside(const axp_view *v, struct axp__blocked_all *out)
     bool ok = axp__still_give(v, take, &e);
     free(ids);
     *out = e.all;
+    *unknown = e.unknown;
     return ok;
 }
 
@@ -253,17 +258,24 @@ static void set_place(struct look *l, const axp_view *v,
     }
 }
 
-/* By who ended the times in which nobody ran: others may be off for longer. */
+/* By who ended the times in which nobody ran: others may be off for longer. Some
+ * of them had their stacks seen, by chance, and stand for the rest if they are not
+ * too few. */
 static void find_waiting(struct look *l, const axp_view *v,
                          struct axp__asker *out)
 {
     struct axp__blocked_all all = {0};
-    if (v->n_blocked_stacks && !give_outside(v, &all)) l->has_failed = true;
+    axp_ns unknown = 0;
+    uint64_t n = 0;
+    if (v->n_blocked_stacks && !give_outside(v, &all, &unknown))
+        l->has_failed = true;
+    for (size_t i = 0; i < all.stacks.n; i++)
+        n += all.stacks.at[i].n;
+    if (n < FEW_ENDS) l->all_ns = unknown;
     for (size_t i = 0; i < all.stacks.n && !l->has_failed; i++) {
         uint32_t by;
         struct axp__function *f = asks(l, all.stacks.at[i].of, &by);
-        if (!f) continue;
-        f->self_ns += all.stacks.at[i].ns;
+        if (f) f->self_ns += all.stacks.at[i].ns;
         l->all_ns += all.stacks.at[i].ns;
     }
     const struct axp__function *found = most(l);

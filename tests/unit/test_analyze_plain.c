@@ -536,10 +536,11 @@ static void who_holds_a_lock_is_the_programs(void **state)
 }
 
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
- * the library's function that the program's calls, from 0x2000; or computing. Some of
- * the times off may have the stack of 0x3000, which calls the same. Another thread
+ * the library's function that the program's calls, from 0x2000; or computing. Of
+ * the times off every so many may have the stack of 0x3000, which calls the same.
+ * Another thread
  * may be off all the time. */
-static axp_findings *write_and_wait(bool is_kernel, bool has_stacks,
+static axp_findings *write_and_wait(bool is_kernel, unsigned stack_every,
                                     bool has_other)
 {
     static uint8_t bytes[3][AXP__STACK_BYTES(AXP__STACK_MOST)];
@@ -557,7 +558,7 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks,
     script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
     for (uint64_t i = 0; i < 100; i++) {
         see(0, i * MS, i * MS + 6 * MS / 10, AXP_SAMPLE_WAITED);
-        if (has_stacks && i % 8 == 0)
+        if (stack_every && i % stack_every == 0)
             seen[n_seen - 1].stack = AXP__STACKS_OUTSIDE + 1;
         see_stack(0, i * MS + 6 * MS / 10, (i + 1) * MS, 0);
     }
@@ -577,7 +578,7 @@ static axp_findings *write_and_wait(bool is_kernel, bool has_stacks,
 static void who_asks_the_kernel_is_named(void **state)
 {
     (void)state;
-    axp_findings *f = write_and_wait(true, false, false);
+    axp_findings *f = write_and_wait(true, 0, false);
     const axp_finding *x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_non_null(strstr(x->name, "program+0x2100"));
@@ -585,7 +586,7 @@ static void who_asks_the_kernel_is_named(void **state)
     ts_assert_between(99.0 * MS, (double)x->saving_ns, 100.0 * MS);
     assert_null(ts_find(f, AXP_SLOW_OPERATION));
     axp_findings_destroy(f);
-    f = write_and_wait(false, false, false);
+    f = write_and_wait(false, 0, false);
     x = ts_find(f, AXP_IO_WAIT);
     assert_non_null(x);
     assert_string_equal(x->name, "(no scope)");
@@ -593,12 +594,17 @@ static void who_asks_the_kernel_is_named(void **state)
                       61.0 * MS); /* a sleep? */
     axp_findings_destroy(f);
     for (int has_other = 0; has_other < 2; has_other++) {
-        f = write_and_wait(true, true, has_other); /* where it waits */
+        f = write_and_wait(true, 8, has_other); /* where it waits */
         x = ts_find(f, AXP_IO_WAIT);
         assert_non_null(x);
         assert_non_null(strstr(x->name, "program+0x3100"));
         axp_findings_destroy(f);
     }
+    f = write_and_wait(false, 40, false); /* three of a hundred: no sample */
+    x = ts_find(f, AXP_IO_WAIT);
+    assert_non_null(x);
+    assert_string_equal(x->name, "(no scope)");
+    axp_findings_destroy(f);
 }
 
 /* One thread is off its processor for 90 of 100 ms, with no stack, computes at
