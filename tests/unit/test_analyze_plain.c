@@ -538,8 +538,7 @@ static void who_holds_a_lock_is_the_programs(void **state)
 /* One thread, each ms: 6 tenths off its processor, the rest in the kernel, below
  * the library's function that the program's calls, from 0x2000; or computing. Of
  * the times off every so many may have the stack of 0x3000, which calls the same.
- * Another thread
- * may be off all the time. */
+ * Another thread may be off all the time. */
 static axp_findings *write_and_wait(bool is_kernel, unsigned stack_every,
                                     bool has_other)
 {
