@@ -130,3 +130,42 @@ axp_ns axp__lane_own_ns(const axp_view *v, const struct axp__cap_lane *lane)
                                alloc_ticks(lane, &own)) +
            axp__lane_beside_ns(v, lane);
 }
+
+/* ---- as samples met it ------------------------------------------------------- */
+
+/* More than is taken off already, of each call within it and of those around. */
+static axp_ns unstated(const axp_view *v, const axp_tree_node *n, axp_ns met)
+{
+    struct axp__own_cost own = v->capture->own_cost;
+    double each = (double)axp__view_ns(v, own.around_ticks + own.inside_ticks);
+    double more = (double)met - each * (double)n->calls;
+    double most = (double)n->self_ns;
+    return more > 0 ? axp__whole(more < most ? more : most) : 0;
+}
+
+static void doubt_op(axp_view *v, const char *name, axp_ns more)
+{
+    const axp_op *found = axp__view_find_op(v, &(axp_op){.name = name});
+    if (!found || strcmp(found->name, name) != 0) return;
+    axp_op *op = &v->ops[found - v->ops];
+    op->doubt_ns += more;
+    if (op->doubt_ns > op->self_ns) op->doubt_ns = op->self_ns;
+    double life = op->time_share > 0 ? (double)op->self_ns / op->time_share : 0;
+    op->is_doubtful |= (double)op->doubt_ns > 0.05 * life;
+}
+
+/* Hooks are called where nothing is recorded, too, and what that takes is in the
+ * time of whoever is recorded. */
+void axp__view_doubt_met(axp_view *v, const axp_ns *met)
+{
+    for (size_t i = 1; i < v->n_tree; i++) {
+        axp_tree_node *n = &v->tree[i];
+        if (n->is_sampled || !met[i] ||
+            axp__view_kind(v, v->tree_names[i]) != AXP__KIND_FUNCTION)
+            continue;
+        axp_ns all = unstated(v, n, met[i]);
+        if (all <= n->doubt_ns) continue;
+        doubt_op(v, n->name, all - n->doubt_ns);
+        n->doubt_ns = all;
+    }
+}

@@ -317,6 +317,14 @@ static void make_function(axp_view *v, axp_op *op,
     op->share_error = axp__share_error(op->time_share, (double)v->n_sampled);
 }
 
+/* In which a function is. */
+static size_t scope_of(const axp_view *v, size_t i)
+{
+    while (v->tree[i].is_sampled)
+        i = (size_t)v->tree[i].parent;
+    return i;
+}
+
 static bool make_lists(struct adder *a)
 {
     axp_view *v = a->v;
@@ -325,7 +333,11 @@ static bool make_lists(struct adder *a)
     v->function_names =
         calloc(a->of.n_functions + 1, sizeof *v->function_names);
     v->tree_is_own = calloc(v->n_tree + 1, sizeof *v->tree_is_own);
-    if (!v->functions || !v->function_names || !v->tree_is_own) return false;
+    axp_ns *ours = calloc(v->n_tree + 1, sizeof *ours); /* within scopes */
+    if (!v->functions || !v->function_names || !v->tree_is_own || !ours) {
+        free(ours);
+        return false;
+    }
     for (size_t i = 0; i < a->of.n_functions; i++) {
         struct axp__function *f = &a->of.functions[i];
         if (f->is_made)
@@ -337,11 +349,14 @@ static bool make_lists(struct adder *a)
         axp_tree_node *n = &v->tree[i];
         if (!n->is_sampled) continue;
         assert(a->of.functions && v->tree_names[i] < a->of.n_functions);
-        n->name = a->of.functions[v->tree_names[i]].name;
-        v->tree_is_own[i] =
-            axp__function_is_programs(&a->of.functions[v->tree_names[i]]);
+        const struct axp__function *f = &a->of.functions[v->tree_names[i]];
+        n->name = f->name;
+        v->tree_is_own[i] = axp__function_is_programs(f);
         if (!n->parent) v->tree[0].total_ns += n->total_ns;
+        if (axp__is_own_code(f->module)) ours[scope_of(v, i)] += n->self_ns;
     }
+    axp__view_doubt_met(v, ours);
+    free(ours);
     qsort(v->functions, v->n_functions, sizeof *v->functions, by_self);
     return true;
 }

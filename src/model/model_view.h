@@ -234,6 +234,9 @@ const struct axp__view_shape *axp__view_shapes_of(const axp_view *v,
 
 /* Whether recording took so much that times without it are other ones. */
 bool axp__view_has_cost(const axp_view *v);
+/* So much code of ours was met by samples within scopes, by place in the tree:
+ * what is more than was taken off functions by hooks puts them in doubt. */
+void axp__view_doubt_met(axp_view *v, const axp_ns *met);
 
 /* Is it axprof run's own, and no thread of the program? */
 bool axp__row_is_outside(const axp_view *v, const struct axp__cap_row *row);

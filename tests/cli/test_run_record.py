@@ -71,6 +71,21 @@ def test_own_cost_of_an_early_event(c, folder):
     check(data["machine"]["own_cost_ns"] > 0, data["machine"])
 
 
+def test_hooks_are_no_finding(c, folder):
+    """What hooks take where they record nothing is not the function's that calls
+    the functions: samples know."""
+    data, _ = profile(c, folder, c.program("muted_program"), 6000000)
+    sampled = {f["name"]: f["self_ns"] for f in data["functions"]}
+    if not sampled:
+        print("        not asked: nothing was sampled here")
+        return
+    ours = sampled.pop("[axprof]", 0)
+    check(ours > 0.1 * sum(sampled.values()), "hooks cost nothing", sampled)
+    sure = sum(op["self_ns"] - min(op["self_ns"], op["doubt_ns"])
+               for op in data["ops"] if not op["is_wait"])
+    check(sure < 1.2 * sum(sampled.values()), sure, "of", sampled, ours)
+
+
 def test_muted_functions(c, folder):
     """Short functions that are called very often are muted and counted;
     --functions all records every call."""
