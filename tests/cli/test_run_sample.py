@@ -380,8 +380,10 @@ def test_scopes(c, folder):
     ops = {op["name"]: op for op in data["ops"]}
     check(in_scope["alpha"] * all_ns < 1.1 * ops["alpha"]["self_ns"],
           "more than the scope's own time")
+    # which of them takes longer is the machine's to say, if it is busy
+    longer = max(("alpha", "beta"), key=lambda name: ops[name]["self_ns"])
     equal([x["name"] for x in data["findings"]
-           if x["type"] == "SlowOperation"][:1], ["beta"], "said once")
+           if x["type"] == "SlowOperation"][:1], [longer], "said once")
 
 
 def test_children(c, folder):
