@@ -87,7 +87,8 @@ const char *cli_report_ending(const char *path)
     const char *dot = strrchr(base ? base : path ? path : "", '.');
     size_t len = dot ? strlen(dot + 1) : 0;
     if (len < 2 || len > 5 || !strcmp(dot, ".log") || !strcmp(dot, ".out") ||
-        strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz") != len)
+        strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz"
+                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != len)
         return NULL;
     return dot;
 }

@@ -3,6 +3,7 @@
 #include "cli/cli_table.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include <axprof/axprof_read.h>
 
@@ -64,7 +65,7 @@ const cli_choice *cli_choice_by_ending(cli_option_id option, const char *path)
         const cli_choice *c = &cli_choices[i];
         size_t len = c->ending ? strlen(c->ending) : 0;
         if (c->option != option || len <= best_len || len >= path_len) continue;
-        if (strcmp(path + path_len - len, c->ending) != 0) continue;
+        if (strcasecmp(path + path_len - len, c->ending) != 0) continue;
         best = c;
         best_len = len;
     }

@@ -161,6 +161,14 @@ def test_output_names_the_recording(c, folder):
                    env=environment())
         equal((done.status, done.out), (125, b""), options)
         check(words in done.err, done.err)
+    for ending, status, begins in (("PDF", 2, None), ("Html", 0, "<!"),
+                                   ("JSON", 0, "{")):
+        done = run([c.axprof, "report", "x.axp", "-o", f"again.{ending}"], folder,
+                   env=environment())
+        equal(done.status, status, done.err)
+        made = folder / f"again.{ending}"
+        equal(made.exists(), begins is not None, ending)
+        check(not begins or made.read_text().startswith(begins), ending)
     os.mkfifo(folder / "pipe")
     for name in ("/dev/null", "/dev/full", "pipe"):
         beside = folder / f"{name}.axp"
