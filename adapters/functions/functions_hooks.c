@@ -59,7 +59,8 @@ struct stack {
 struct own {
     /* None while the stack is made or moved; never that of `top`. */
     const struct functions_near *near;
-    struct stack *stack;
+    struct stack *stack;             /* a handler may move it: see hold */
+    struct functions_counts *counts; /* its own, which stay where they are */
     const void *top;    /* function of the innermost entry; NULL: none */
     unsigned busy;      /* the stack is looked at, made or moved … */
     unsigned n_skipped; /* … and calls not recorded meanwhile */
@@ -82,6 +83,7 @@ static void free_stack(void *p)
     own.busy++; /* what is called from here on is not recorded */
     own.near = functions_near_none;
     own.stack = NULL;
+    own.counts = NULL;
     functions_counts_give(s->counts);
     common_unmap(s, s->bytes);
 }
@@ -125,11 +127,12 @@ static __attribute__((noinline)) struct stack *grow(void)
     struct stack *s = resize(own.stack);
     if (s) {
         own.stack = s;
+        own.counts = s->counts;
         pthread_once(&key_once, make_key);
         pthread_setspecific(key, s);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (own.stack) own.near = own.stack->counts->near;
+    if (own.counts) own.near = own.counts->near;
     own.busy--;
     if (is_blocked)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
@@ -139,7 +142,7 @@ static __attribute__((noinline)) struct stack *grow(void)
 
 const struct functions_counts *functions_counts_own(void)
 {
-    return own.stack ? own.stack->counts : NULL;
+    return own.counts;
 }
 
 /* ---- the hooks ---------------------------------------------------------- */
@@ -269,9 +272,12 @@ static void enter_recorded(const void *function, struct functions_site *site)
     let_go();
 }
 
-static bool has_room(const struct stack *s, uint32_t n_calls)
+static bool has_room(uint32_t n_calls)
 {
-    return s && s->n + n_calls <= s->cap;
+    const struct stack *s = hold();
+    bool has = s && s->n + n_calls <= s->cap;
+    let_go();
+    return has;
 }
 
 static __attribute__((noinline)) void enter_slow(const void *function)
@@ -279,7 +285,7 @@ static __attribute__((noinline)) void enter_slow(const void *function)
     if (own.busy) find_left((uintptr_t)__builtin_frame_address(0));
     struct functions_site *site = functions_site(function);
     uint32_t number = site ? functions_muted(site) : 0;
-    if (own.busy || (!has_room(own.stack, !number) && !grow()))
+    if (own.busy || (!has_room(!number) && !grow()))
         own.n_skipped++;
     else if (number)
         enter_muted(function, number);
@@ -396,7 +402,7 @@ static inline __attribute__((always_inline)) uint64_t time_pairs(hook *enter,
 uint64_t functions_measure(void)
 {
     static char nothing[FUNCTIONS * APART]; /* that nobody calls */
-    struct functions_counts *c = own.stack->counts;
+    struct functions_counts *c = own.counts;
     for (int i = 0; i < FUNCTIONS; i++) {
         struct functions_site *site = functions_site(&nothing[i * APART]);
         if (!site) return 1;

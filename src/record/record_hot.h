@@ -228,6 +228,15 @@ static inline void axp__hot_write_work(struct axp__lane *lane, uint64_t *w,
 
 /* ---- begin and end ------------------------------------------------------------- */
 
+/* Whether the innermost scope that was found before the lane was entered is that
+ * still: a signal's handler that came in between has ended what it began, but may
+ * have gone so deep that all frames were moved. HOT */
+static inline bool axp__hot_is_top(const struct axp__lane *lane,
+                                   const struct axp__frame *f)
+{
+    return axp__peek(&lane->tally.top) == f;
+}
+
 /* A chunk comes back cold: its lines are called for this far ahead. Without,
  * stores that miss the cache cost 0.5 ns a scope. */
 #define AXP__PREFETCH_WORDS 64
@@ -254,6 +263,7 @@ static inline struct axp__frame *axp__hot_open(struct axp__lane *lane,
     bool tells = b.work && !b.is_told;
     if (axp__unlikely(w + (tells ? 3 : 0) >= axp__peek(&lane->lim)))
         return NULL;
+    if (axp__unlikely(!axp__hot_is_top(lane, parent))) return NULL;
     _Static_assert(AXP__W_BEGIN == 1, "a label is the begin word's low bits");
     struct axp__entry *e = axp__tally_peek(&lane->tally, parent->path,
                                            b.label + axp__hot_declares(b.work));
@@ -309,6 +319,7 @@ static inline bool axp__hot_may_close(const struct axp__lane *lane,
 {
     uint64_t *w = lane->cur;
     if (axp__unlikely(w >= axp__peek(&lane->lim))) return false; /* first */
+    if (axp__unlikely(!axp__hot_is_top(lane, f))) return false;
     if (AXP__HAS_HINTS && axp__unlikely(!axp__hot_may_count(f, end)))
         return false;
     if (axp__unlikely(f->token != end->token)) return false;
