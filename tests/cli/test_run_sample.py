@@ -561,8 +561,8 @@ def test_lost_are_said(c, folder):
     """What nobody could take from the kernel in time is in the report."""
     report = folder / "report.json"
     process = subprocess.Popen(
-        [c.axprof, "run", "--no-file", "--report", report, "--",
-         c.program(), "shares", "2500", "0", "77"], cwd=folder,
+        [c.axprof, "run", "--no-file", "--sample", "8000", "--report", report,
+         "--", c.program(), "shares", "2500", "0", "77"], cwd=folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
     try:
         time.sleep(0.5)
