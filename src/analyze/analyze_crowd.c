@@ -9,6 +9,7 @@
 
 #define SLICES 256
 #define NEARLY_ALL 0.8 /* of the processors; of who stood ready */
+#define HALF 0.5       /* of who stood ready beside nearly all processors */
 
 struct crowd {
     const axp_view *v;
@@ -61,17 +62,18 @@ static int on_thread(const axp_sample *s, void *ctx)
 }
 
 /* Who would have stood ready with all processors the program's, too: where that is
- * nearly everybody, it does not matter who had the others. */
+ * nearly everybody, it does not matter who had the others. Where the program had
+ * nearly all, it need not be so many, but more than who others had the rest from. */
 static void add_slice(struct crowd *c, int i)
 {
     double all = c->n_cpus * c->slice, ready = c->ready[i];
-    double own = c->ran[i] + ready - all;
+    double own = fmin(ready, c->ran[i] + ready - all);
     if (!(ready > 0) || own <= 0) return;
     c->out->all_ready_ns += ready;
     bool has_nearly_all = c->ran[i] >= NEARLY_ALL * all;
-    c->is_in[i] = has_nearly_all || own >= NEARLY_ALL * ready;
+    c->is_in[i] = own >= (has_nearly_all ? HALF : NEARLY_ALL) * ready;
     if (!c->is_in[i]) return;
-    c->out->ready_ns += has_nearly_all ? ready : own;
+    c->out->ready_ns += own;
     c->out->wanted_ns += c->ran[i] + ready;
     c->out->lasts_ns += c->slice;
 }

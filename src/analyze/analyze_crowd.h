@@ -6,8 +6,8 @@
  *          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒                    ▒▒▒▒▒▒▒▒▒▒▒▒▒ … unless they are so many
  *
  * The run is looked at in slices: where threads wanted to run and had no
- * processor, the program itself had them if it ran on nearly all of them then, and
- * is in its own way if nearly all of these threads would have had none if it had.
+ * processor, the program is in its own way if nearly all of these threads would
+ * have had none if it had had all; or half of them, where it had nearly all.
  *
  * Input   samples of a view, which may claim anything. */
 #ifndef AXP_ANALYZE_CROWD_H

@@ -132,7 +132,9 @@ def check_report(data):
         blocked = finding["metrics"].get("blocked_ms", 0) * 1e6  # beside its own
         if not finding["saving_ns"]:
             continue
-        own = by_name[finding["name"]]
+        # of the program as a whole
+        whole = {"(threads)": wall}
+        own = by_name.get(finding["name"], whole.get(finding["name"]))
         if finding["type"] == "IoWait":  # what the kernel does for it, as well
             own = max(own, finding["metrics"].get("total_time_ms", 0) * 1e6)
         check(finding["saving_ns"] <= own + blocked, finding)

@@ -310,6 +310,37 @@ static void far_more_threads_than_processors(void **state)
     axp_findings_destroy(f);
 }
 
+/* Two threads for two processors, of which others have a part, and a third one
+ * that runs for a moment: the others are in the way, and not these. */
+static void others_take_a_part(void **state)
+{
+    (void)state;
+    struct round r = {.compute = 100 * MS};
+    axp_view *v = rounds(&r);
+    uint32_t n = 0;
+    v->capture->about.n_cpus = 2;
+    for (unsigned k = 0; k < 2; k++)
+        for (axp_ns at = 4; at <= 1000; at += 4) {
+            axp_ns time = v->begin_ns + at * MS - 2 * k * MS;
+            axp_ns ran =
+                3400 + 400 * (at / 12 % 2); /* us; as exact as samples are */
+            samples[n] = sample(v, time - 600000, ran * 1000, AXP_SAMPLE_CPU);
+            samples[n + 1] = sample(v, time, 600000, AXP_SAMPLE_READY);
+            samples[n].tid += 100000 + k;
+            samples[n + 1].tid += 100000 + k;
+            n += 2;
+        }
+    samples[n] = sample(v, v->begin_ns + 500 * MS, 2 * MS, AXP_SAMPLE_CPU);
+    samples[n++].tid += 100002;
+    assert_true(n <= MOST_SAMPLES);
+    v->ran_ns = 1702 * MS;
+    v->ready_ns = 300 * MS;
+    see(v, n);
+    axp_findings *f = ts_analyze_view(v);
+    assert_null(ts_find(f, AXP_OVERSUBSCRIPTION));
+    axp_findings_destroy(f);
+}
+
 /* Woken again and again, as at barriers, and no sample says since when. */
 static void who_is_woken_stands_ready(void **state)
 {
@@ -437,6 +468,7 @@ int main(void)
         cmocka_unit_test(more_threads_than_processors),
         cmocka_unit_test(samples_long_after_the_end),
         cmocka_unit_test(far_more_threads_than_processors),
+        cmocka_unit_test(others_take_a_part),
         cmocka_unit_test(who_is_woken_stands_ready),
         cmocka_unit_test(no_more_than_they_stood_ready),
         cmocka_unit_test(who_stands_ready_is_counted),
