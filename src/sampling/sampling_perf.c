@@ -12,6 +12,7 @@
 
 #include "os/os_clock.h"
 #include "sampling/sampling_cpus.h"
+#include "sampling/sampling_record.h"
 #include "sampling/sampling_regs.h"
 
 /* Of one CPU; one of the clocks is on. */
@@ -20,9 +21,8 @@ enum { STORY, LARGE, LITTLE, EVENTS };
 #define RING_MOST ((size_t)2 << 20) /* of one CPU */
 #define RING_LEAST ((size_t)64 << 10)
 #define LEAVES_HZ 97u /* of a thread that leaves: so many have a stack … */
-#define LEAVE_STACK 1024u  /* … so much of it: who called, and from where */
-#define CLOCK_LEAST 10000u /* no clock has a shorter period */
-#define STACK_LESS 8192u   /* bytes of a stack where the ring is not of … */
+#define LEAVE_STACK 1024u /* … so much of it: who called, and from where */
+#define STACK_LESS 8192u  /* bytes of a stack where the ring is not of … */
 #define RING_OF_LARGE ((size_t)1 << 20)
 #define RECORD_MOST 65536u
 #define RECORD_HEAD 1024.0      /* of a sample without its stack, and a chain */
@@ -33,8 +33,18 @@ enum { STORY, LARGE, LITTLE, EVENTS };
 #define BRIEF_NS                                                               \
     1000000u /* one that is on for the other's sake: once or twice */
 
+#define TURNS 8u /* of the clocks, that are remembered */
+
+/* From then on what this clock says is counted, and no other's. */
+struct turn {
+    uint64_t ns;
+    size_t of;
+};
+
 struct ring {
     int fd[EVENTS];
+    uint64_t period[EVENTS]; /* of its clocks */
+    struct turn turns[TURNS];
     struct perf_event_mmap_page *page;
     uint64_t head;    /* as it was last read; what is before it is whole */
     uint64_t next_ns; /* of the record at its tail; 0: not looked at */
@@ -47,7 +57,8 @@ struct axp__perf {
     double hz;
     struct axp__tiers tiers;
     size_t on;          /* which clock is */
-    size_t n_shifts;    /* so far */
+    size_t n_shifts;    /* so far … */
+    size_t n_turns;     /* … and those to another clock */
     uint64_t shift_ns;  /* when it is moved, or gives way to another */
     uint64_t ready_ns;  /* records before that may be given */
     struct ring *given; /* whose record the caller has … */
@@ -123,12 +134,12 @@ static int open_story(const struct axp__perf *p, pid_t pid, int cpu)
     return open_event(p, &attr, pid, cpu);
 }
 
-static int open_clock(const struct axp__perf *p, size_t clock, pid_t pid,
-                      int cpu)
+static int open_clock(const struct axp__perf *p, uint64_t period, size_t clock,
+                      pid_t pid, int cpu)
 {
     struct perf_event_attr attr = {.config = PERF_COUNT_SW_CPU_CLOCK,
                                    .enable_on_exec = clock == LARGE,
-                                   .sample_period = period_of(p, p->n, clock),
+                                   .sample_period = period,
                                    .sample_stack_user = stack_of(p, clock)};
     return open_event(p, &attr, pid, cpu);
 }
@@ -164,7 +175,8 @@ static int open_ring(struct axp__perf *p, struct ring *r, pid_t pid, int cpu)
     if (error) return error;
     size_t last = p->tiers.n > 1 ? LITTLE : LARGE;
     for (size_t i = LARGE; i <= last; i++) {
-        int fd = r->fd[i] = open_clock(p, i, pid, cpu);
+        r->period[i] = period_of(p, p->n, i);
+        int fd = r->fd[i] = open_clock(p, r->period[i], i, pid, cpu);
         if (fd < 0) return errno;
         if (r->page && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[STORY]))
             return errno;
@@ -280,163 +292,6 @@ static const struct perf_event_header *record_at(struct axp__perf *p,
     return (const void *)p->across;
 }
 
-static uint64_t word(const uint8_t *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-static uint32_t half(const uint8_t *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-/* A sample has its time in its body, all others at their end, where the fields
- * of sample_type are that are not a sample's own: pid, tid, time. */
-static bool read_time(const struct perf_event_header *h,
-                      struct axp__perf_record *out)
-{
-    const uint8_t *body = (const uint8_t *)(h + 1);
-    bool is_sample = h->type == PERF_RECORD_SAMPLE;
-    if (h->size < sizeof *h + (is_sample ? 24 : 16)) return false;
-    const uint8_t *id =
-        is_sample ? body + 8 : (const uint8_t *)h + h->size - 16;
-    out->type = h->type;
-    out->pid = half(id);
-    out->tid = half(id + 4);
-    out->time_ns = word(id + 8);
-    return true;
-}
-
-/* Bytes of a record that have not been looked at. */
-struct rest {
-    const uint8_t *at, *end;
-    bool is_short;
-};
-
-static uint64_t take(struct rest *r)
-{
-    if (r->end - r->at < 8) {
-        r->is_short = true;
-        return 0;
-    }
-    uint64_t value = word(r->at);
-    r->at += 8;
-    return value;
-}
-
-/* The kernel's part of it, which there is none of, and the program's have a mark
- * before them. */
-static bool read_chain(struct rest *r, struct axp__perf_sample *s)
-{
-    uint64_t n = take(r);
-    if (r->is_short || n > (uint64_t)(r->end - r->at) / 8) return false;
-    if (n && word(r->at) == (uint64_t)PERF_CONTEXT_USER) {
-        s->chain = (const uint64_t *)(const void *)(r->at + 8);
-        s->n_chain = n - 1;
-    }
-    r->at += 8 * n;
-    return true;
-}
-
-static bool read_stack(struct rest *r, struct axp__perf_sample *s)
-{
-    uint64_t n = take(r);
-    if (r->is_short || n > (uint64_t)(r->end - r->at)) return false;
-    if (!n) return true;
-    s->stack = r->at;
-    r->at += n;
-    s->n_stack = take(r);
-    return !r->is_short && s->n_stack <= n;
-}
-
-static bool read_sample(const struct perf_event_header *h,
-                        struct axp__perf_record *out)
-{
-    struct axp__perf_sample *s = &out->sample;
-    struct rest r = {(const uint8_t *)(h + 1), (const uint8_t *)h + h->size,
-                     false};
-    *s = (struct axp__perf_sample){.ip = take(&r)};
-    r.at += 16; /* pid, tid, time: read_time has seen them */
-    s->weight_ns = take(&r);
-    s->is_leaving = s->weight_ns < CLOCK_LEAST;
-    s->is_kernel =
-        (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    if (AXP__HAS_CHAIN && !read_chain(&r, s)) return false;
-    uint64_t abi = take(&r);
-    if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
-        if (abi == PERF_SAMPLE_REGS_ABI_64) /* no unwinding of 32 bits */
-            s->regs = (const uint64_t *)(const void *)r.at;
-        if ((size_t)(r.end - r.at) < 8 * AXP__REGS_N) return false;
-        r.at += 8 * AXP__REGS_N;
-    }
-    return !r.is_short && read_stack(&r, s);
-}
-
-/* A name that ends within the record. */
-static const char *read_text(const struct perf_event_header *h,
-                             const uint8_t *from)
-{
-    const uint8_t *end = (const uint8_t *)h + h->size - 16;
-    return from < end && memchr(from, 0, (size_t)(end - from))
-               ? (const char *)from
-               : NULL;
-}
-
-static bool read_mapping(const struct perf_event_header *h,
-                         struct axp__perf_record *out)
-{
-    const uint8_t *b = (const uint8_t *)(h + 1);
-    if (h->size < sizeof *h + 64 + 16) return false;
-    out->mapping = (struct axp__perf_mapping){
-        .address = word(b + 8),
-        .bytes = word(b + 16),
-        .offset = word(b + 24),
-        .device = (uint64_t)half(b + 32) << 32 | half(b + 36),
-        .inode = word(b + 40),
-        .generation = word(b + 48),
-        .is_code = half(b + 56) & PROT_EXEC,
-        .path = read_text(h, b + 64)};
-    return out->mapping.path;
-}
-
-static bool read_record(const struct perf_event_header *h,
-                        struct axp__perf_record *out)
-{
-    const uint8_t *b = (const uint8_t *)(h + 1);
-    switch (h->type) {
-    case PERF_RECORD_SAMPLE: return read_sample(h, out);
-    case PERF_RECORD_MMAP2: return read_mapping(h, out);
-    case PERF_RECORD_COMM:
-        if (h->size < sizeof *h + 8 + 16) return false;
-        out->pid = half(b); /* another thread may have given it its name */
-        out->tid = half(b + 4);
-        out->comm.name = read_text(h, b + 8);
-        out->comm.is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
-        return out->comm.name;
-    case PERF_RECORD_FORK:
-    case PERF_RECORD_EXIT:
-        if (h->size < sizeof *h + 24 + 16) return false;
-        out->pid = half(b);
-        out->fork.parent = half(b + 4);
-        out->tid = half(b + 8);
-        out->fork.by = half(b + 12);
-        return true;
-    case PERF_RECORD_SWITCH:
-        out->turn.is_out = h->misc & PERF_RECORD_MISC_SWITCH_OUT;
-        out->turn.is_preempted = h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-        return true;
-    case PERF_RECORD_LOST:
-        if (h->size < sizeof *h + 16 + 16) return false;
-        out->lost.count = word(b + 8);
-        return true;
-    default: return false;
-    }
-}
-
 /* ---- by time ------------------------------------------------------------ */
 
 static void skip(struct ring *r, uint64_t bytes)
@@ -461,7 +316,7 @@ static uint64_t read_next(struct axp__perf *p, struct ring *r)
         uint64_t bytes;
         const struct perf_event_header *h = record_at(p, r, &bytes);
         if (!h) return UINT64_MAX;
-        if (read_time(h, &record)) return record.time_ns;
+        if (axp__perf_read_time(h, &record)) return record.time_ns;
         skip(r, bytes);
     }
 }
@@ -499,6 +354,30 @@ static uint64_t stay_of(const struct axp__perf *p)
     return (uint64_t)(BRIEF_NS * (1 + part_of(p->n_shifts)));
 }
 
+/* Both are on for a moment, and not neither: who is kept from going on in between,
+ * as on a busy machine, would miss what runs meanwhile. What the first one still
+ * says after its turn is not counted, nor is what the second one says before. */
+static void hand_over(struct axp__perf *p, struct ring *r, size_t next)
+{
+    struct turn *turn = &r->turns[p->n_turns % TURNS];
+    ioctl(r->fd[next], PERF_EVENT_IOC_ENABLE, 0);
+    *turn = (struct turn){axp__clock_of(CLOCK_MONOTONIC_RAW), next};
+    ioctl(r->fd[p->on], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Whether it was the turn of the clock with that period. Of turns long ago nobody
+ * knows: then it was. */
+static bool was_its_turn(const struct axp__perf *p, const struct ring *r,
+                         const struct axp__perf_record *of)
+{
+    for (size_t n = p->n_turns; n && p->n_turns - n < TURNS; n--) {
+        const struct turn *turn = &r->turns[(n - 1) % TURNS];
+        if (of->time_ns >= turn->ns)
+            return of->sample.weight_ns == r->period[turn->of];
+    }
+    return true;
+}
+
 /* A clock goes on where it was stopped: how long it stood still is how far it has
  * moved against whatever the program does again and again. So now and then it gives
  * way to the other one, for one or two of its periods, no two times alike. The
@@ -510,10 +389,16 @@ static void shift_clocks(struct axp__perf *p, uint64_t now)
     size_t next = next_clock(p);
     p->shift_ns = now + SHIFT_NS;
     if (is_first) return;
-    for (size_t i = 0; i < p->n; i++)
-        ioctl(p->rings[i].fd[p->on], PERF_EVENT_IOC_DISABLE, 0);
-    for (size_t i = 0; i < p->n; i++)
-        ioctl(p->rings[i].fd[next], PERF_EVENT_IOC_ENABLE, 0);
+    for (size_t i = 0; i < p->n; i++) {
+        struct ring *r = &p->rings[i];
+        if (next != p->on) {
+            hand_over(p, r, next);
+            continue;
+        }
+        ioctl(r->fd[next], PERF_EVENT_IOC_DISABLE, 0);
+        ioctl(r->fd[next], PERF_EVENT_IOC_ENABLE, 0);
+    }
+    p->n_turns += next != p->on;
     p->on = next;
     p->n_shifts++;
     uint64_t done = axp__clock_of(CLOCK_MONOTONIC_RAW);
@@ -564,6 +449,16 @@ static struct ring *oldest(struct axp__perf *p)
     return found;
 }
 
+/* Reads it, too. */
+static bool is_wanted(const struct axp__perf *p, const struct ring *r,
+                      const struct perf_event_header *h,
+                      struct axp__perf_record *out)
+{
+    if (!axp__perf_read_time(h, out) || !axp__perf_read(h, out)) return false;
+    return out->type != PERF_RECORD_SAMPLE || out->sample.is_leaving ||
+           was_its_turn(p, r, out);
+}
+
 bool axp__perf_next(struct axp__perf *p, bool is_end,
                     struct axp__perf_record *out)
 {
@@ -579,7 +474,7 @@ bool axp__perf_next(struct axp__perf *p, bool is_end,
         }
         const struct perf_event_header *h = record_at(p, r, &bytes);
         *out = (struct axp__perf_record){0};
-        if (read_time(h, out) && read_record(h, out)) {
+        if (is_wanted(p, r, h, out)) {
             p->given = r;
             p->given_end = bytes;
             return true;
