@@ -163,7 +163,7 @@ def beside_others(test):
 def main(tests, context):
     """Runs each test(context, folder), or those that are named; exits with 1 if
     one failed, or if there is none of that name."""
-    wanted = sys.argv[len(context.__dict__) + 1:]
+    wanted = sys.argv[len(context.__dict__) + 1:]  # the context is new
     n_failed = 0
     for name in wanted:
         if name not in [test.__name__ for test in tests]:
@@ -180,6 +180,8 @@ def main(tests, context):
             except Failure as failure:
                 n_failed += 1
                 print(f"FAILED  {test.__name__}: {failure}", flush=True)
+                warned = ", ".join(getattr(context, "warned", [])) or "nothing"
+                print(f"        the last report warned of {warned}", flush=True)
             except (subprocess.TimeoutExpired, OSError) as error:
                 n_failed += 1
                 print(f"FAILED  {test.__name__}", flush=True)
@@ -204,6 +206,7 @@ def profile(c, folder, *command, options=(), status=0, env=None):
     equal(result.status, status, f"status of {command}; {result.err}")
     equal(spools(folder), [], "spools that were left")
     data = json.loads(report.read_text())
+    c.warned = sorted(f"{w['code']}: {w['count']}" for w in data["warnings"])
     report.unlink()
     equal(list(folder.glob("*.axp.parts")), [], "parts that were left")
     return data, sorted(p.name for p in folder.glob("*.axp"))

@@ -81,6 +81,7 @@ def assert_shares(data):
              "middle calls", name)
 
 
+@run_support.beside_others
 def test_shares(c, folder):
     """Two threads; as much time as they had; where, and how sure that is."""
     data, _ = profile(c, folder, c.program(), "shares", 1500, 2)

@@ -40,6 +40,7 @@ TWINS = ["trainer/lock", "input/late", "blas/by_hand"]
 MEDIAN_ERROR, WORST_ERROR = 0.15, 0.50
 TRIES = 4  # with --quick: processors may be slow for a while, and nobody tells
 UNSTEADY = 0.15  # a plant of 7 % is not told from that
+UNEVEN = 0.05  # processors: who is so much earlier does not meet the other
 LEAST_RIGHT = 0.98  # of the rows; wrong are savings and bounds, too
 LEAST_GAIN = 0.02  # of a run: less cannot be told from noise
 BOUND_ROOM = 0.01  # of a run, above a bound: who wakes up when is chance
@@ -252,7 +253,8 @@ class Table:
         text = f"{f['type']} {f['name']}" if f else f"({wanted[0][0]})"
         print(f"{cause.name:22} {k:>3g} {marks:5} {text[:34]:34} "
               f"{said.place or '-':>5} {stated:>17} {measured:>20}  {error}"
-              f"{'' if is_right else '  WRONG'}", flush=True)
+              f"{'' if is_right else f'  WRONG, first is {said.first}'}",
+              flush=True)
 
     def compare(self, cause, k, finding, real):
         """The error of an estimate; whether a bound holds."""
@@ -317,6 +319,34 @@ def unsteadiness(bench, causes):
     return max(took) / min(took) - 1
 
 
+SPIN = """
+import os, sys, time
+os.sched_setaffinity(0, [int(sys.argv[1])])
+sys.stdin.readline()
+begin = time.perf_counter()
+for i in range(3000000): pass
+print(time.perf_counter() - begin)
+"""
+
+
+def unevenness():
+    """How much longer the same takes on the slowest processor than on the
+    quickest, all at once: one may share its core with somebody unseen."""
+    took = {cpu: [] for cpu in os.sched_getaffinity(0)}
+    for _ in range(5):
+        spins = {cpu: subprocess.Popen(
+            [sys.executable, "-c", SPIN, str(cpu)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE) for cpu in took}
+        time.sleep(0.1)
+        for spin in spins.values():
+            spin.stdin.write("go\n")
+            spin.stdin.flush()
+        for cpu, spin in spins.items():
+            took[cpu].append(float(spin.communicate()[0]))
+    median = [statistics.median(of) for of in took.values()]
+    return max(median) / min(median) - 1
+
+
 def look_at(bench, table, cause):
     """A cause with all that is asked of it."""
     quick = bench.o.quick
@@ -365,6 +395,7 @@ def main():
                 look_at(bench, table, cause)
         unsteady = (unsteadiness(bench, causes)
                     if o.quick and table.wrong else 0)
+        uneven = unevenness() if table.wrong else 0
     wrong = table.end()
     if wrong:
         print("wrong:\n  " + "\n  ".join(wrong))
@@ -378,6 +409,10 @@ def main():
     if has_failed and unsteady > UNSTEADY:
         print("the machine is not steady enough: of equal runs of a healthy "
               f"program one took {100 * unsteady:.0f} % longer than another")
+        sys.exit(77)
+    if has_failed and uneven > UNEVEN:
+        print("the processors are not alike: what takes one of them a second "
+              f"takes another {100 * uneven:.0f} % longer")
         sys.exit(77)
     sys.exit(1 if has_failed else 0)
 
