@@ -159,6 +159,7 @@ def test_io(c, folder):
         check_io(report, found, fault)
 
 
+@run_support.beside_others
 def test_io_seen(c, folder):
     """The same, and nobody says that it is I/O: it shows in the states."""
     for fault in (1, 0):
@@ -169,6 +170,7 @@ def test_io_seen(c, folder):
         check_io(report, found, fault)
 
 
+@run_support.beside_others
 def test_io_bare(c, folder):
     """The same, and nothing is marked: the function that waits is named, where
     the kernel lets us see the stack that it left its processor with."""
@@ -184,6 +186,7 @@ def test_io_bare(c, folder):
                   found[0]["description"])
 
 
+@run_support.beside_others
 def test_naps(c, folder):
     """50 times 10 ms in which it sleeps: without them the run is so much
     shorter, whatever it computes. In no scope, and beside another process."""
@@ -203,6 +206,7 @@ def test_naps(c, folder):
                   report["verdict"])
 
 
+@run_support.beside_others
 def test_supervisor(c, folder):
     """Who waits for another process of the run is not what takes the time, also
     where it is known which threads waited for which, and the waiting one was the

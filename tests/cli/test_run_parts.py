@@ -282,6 +282,7 @@ def test_what_ends_a_moment_later(c, folder):
     check(b"that it started go" not in done.err, done.err)
 
 
+@run_support.beside_others
 def test_what_begins_at_the_end(c, folder):
     """A process that begins to record while the run ends, and goes on."""
     later = ("env -u LD_PRELOAD sh -c 'echo $$ >pid; sleep 0.1; "
