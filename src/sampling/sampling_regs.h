@@ -4,6 +4,8 @@
  * that the kernel's chain is asked for (sampling_chain.h). */
 #ifndef AXP_SAMPLING_REGS_H
 #define AXP_SAMPLING_REGS_H
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)
@@ -40,5 +42,15 @@ static const uint8_t axp__reg_kept[] = {19, 20, 21, 22, 23, 24,
 #error "neither x86-64 nor aarch64"
 #endif
 #define AXP__REGS_KEPT (sizeof axp__reg_kept / sizeof *axp__reg_kept)
+
+/* Of those that are kept: where a function returns to. */
+static inline bool axp__reg_is_return(size_t i)
+{
+#if defined(__aarch64__)
+    return axp__reg_kept[i] == AXP__DWARF_LINK;
+#else
+    return axp__reg_kept[i] == AXP__DWARF_PC;
+#endif
+}
 
 #endif
