@@ -263,7 +263,8 @@ axp_status axp__tape_open(struct axp__prof *p)
     tape->trace.head.process_id = (uint64_t)getpid();
     tape->trace.parent_id = (uint64_t)getppid();
     tape->trace.about = tape->about;
-    if (!axp__apart(make_files, &o)) o.error = errno;
+    o.error = tape->base_error;
+    if (!o.error && !axp__apart(make_files, &o)) o.error = errno;
     if (!o.error) {
         o.space->pid = tape->trace.head.process_id;
         o.space->pid_namespace = axp__pid_namespace(0);

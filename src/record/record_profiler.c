@@ -239,9 +239,7 @@ static void open_prof(struct axp__prof *p)
 static axp_status open_file(struct axp__prof *p, const axp_options *o)
 {
     p->tape = axp__tape_create(p, o->path, o);
-    if (!p->tape)
-        return axp__fail(AXP_E_INVALID, "no memory for a file, or its path "
-                                        "is too long");
+    if (!p->tape) return axp__fail(AXP_E_NO_MEMORY, "no memory for a file");
     axp_status status = axp__tape_open(p);
     if (!status) axp__drain_begin(p->tape);
     return status;

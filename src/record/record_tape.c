@@ -33,23 +33,35 @@ const char *axp__error_text(int error)
 }
 
 /* As it is from the root on, since the program may go elsewhere; a % of the
- * folder stands for itself. False: too long, or there is no folder. */
-static bool set_base(struct axp__tape *tape, const char *path)
+ * folder stands for itself. Returns why there is no such path; 0: there is. */
+static int set_base(struct axp__tape *tape, const char *path)
 {
     char folder[sizeof tape->base];
     size_t n = 0;
     if (path[0] != '/') {
-        if (!getcwd(folder, sizeof folder)) return false;
+        if (!getcwd(folder, sizeof folder))
+            return errno == ERANGE ? ENAMETOOLONG : errno;
         for (const char *c = folder; *c; c++) {
-            if (n + 4 > sizeof tape->base) return false;
+            if (n + 4 > sizeof tape->base) return ENAMETOOLONG;
             if (*c == '%') tape->base[n++] = '%';
             tape->base[n++] = *c;
         }
         tape->base[n++] = '/';
     }
-    if (n + strlen(path) >= sizeof tape->base) return false;
+    if (n + strlen(path) >= sizeof tape->base) return ENAMETOOLONG;
     strcpy(tape->base + n, path);
-    return true;
+    return 0;
+}
+
+/* The path as it was given is what its failure is told with: its beginning. */
+static void set_path(struct axp__tape *tape, const char *path)
+{
+    int error = errno;
+    tape->base_error = set_base(tape, path);
+    if (tape->base_error)
+        snprintf(tape->path, sizeof tape->path, "%.64s%s", path,
+                 strlen(path) > 64 ? "..." : "");
+    errno = error;
 }
 
 /* In the process's list from here on until it is destroyed: the child of a
@@ -81,10 +93,7 @@ struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
 {
     struct axp__tape *tape = axp__map(sizeof *tape);
     if (!tape) return NULL;
-    if (!set_base(tape, path)) {
-        axp__unmap(tape, sizeof *tape);
-        return NULL;
-    }
+    set_path(tape, path);
     tape->spool_limit = o->spool_limit ? o->spool_limit : DEFAULT_SPOOL;
     tape->file_limit = o->file_limit;
     tape->is_overwriting = o->flags & AXP_OVERWRITE;

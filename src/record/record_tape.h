@@ -87,12 +87,13 @@ struct axp__tape {
     struct axp__unrecorded unrecorded;    /* of a run: where to say so */
     struct axp__chunk *batch[AXP__TAPE_BATCH];
     char base[4096];      /* as it was asked for: %p, %i */
+    int base_error;       /* why it cannot be; 0: it can */
     char path[4096 + 32]; /* of the trace */
     char spool_path[4096 + 48];
 };
 
-/* A tape for p, WANTED, with its path as it is now; NULL: no memory, or the
- * path is too long. */
+/* A tape for p, WANTED, with its path as it is now; one that cannot be, since it
+ * is too long or its folder is gone, fails to open. NULL: no memory. */
 struct axp__tape *axp__tape_create(struct axp__prof *p, const char *path,
                                    const axp_options *o);
 /* What the environment asks of the global profiler; NULL: nothing. All of it is

@@ -8,6 +8,7 @@ files are, and how ranks join.
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,28 @@ def test_taken_and_unwritable_paths(c, folder):
     equal((done.status, done.err),
           (0, b"axprof: AXPROF_OUT: cannot write /no/such/folder/x.axp: No such "
               b"file or directory; nothing was recorded\n"), "unwritable")
+
+
+def test_paths_that_are_too_long(c, folder):
+    """As any other path that cannot be written: also where only the folder
+    before it makes it too long, and where there is no such folder any more."""
+    program = c.programs / "record_program"
+    long, gone = "a/" * 2500 + "x.axp", folder / "gone"
+    for out in (f"{folder}/{long}", long, long[-4089:]):
+        done = record(c, folder, out, "scopes", "10")
+        equal(done.status, 0, "the program")
+        check(re.fullmatch(rb"axprof: AXPROF_OUT: cannot write \S{30,100}\.\.\.: "
+                           rb"File name too long; nothing was recorded\n",
+                           done.err), done.err)
+    gone.mkdir()
+    done = run(["sh", "-c", f"rmdir {gone}; exec {program} scopes 10"], gone,
+               env=environment(AXPROF_OUT="x.axp"))
+    equal((done.status, done.err),
+          (0, b"axprof: AXPROF_OUT: cannot write x.axp: No such file or "
+              b"directory; nothing was recorded\n"), "no folder")
+    equal(record(c, folder, long, "workers", "1", "5", **NO_LEAKS).status, 0,
+          "children")
+    equal(list(folder.iterdir()), [], "files")
 
 
 def test_disk_that_is_full(c, folder):
