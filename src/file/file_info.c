@@ -157,6 +157,21 @@ static uint64_t count_events(const struct axp__cap_chunk *chunk)
     return n;
 }
 
+struct events {
+    uint64_t all, in_file; /* the others are in its spool alone */
+};
+
+static struct events count_timeline(const struct axp__capture *c)
+{
+    struct events e = {0};
+    for (size_t i = 0; i < c->n_chunks; i++) {
+        uint64_t n = count_events(&c->chunks[i]);
+        e.all += n;
+        if (axp__file_of(&c->chunks[i])) e.in_file += n;
+    }
+    return e;
+}
+
 struct blocks { /* of a kind */
     uint64_t n, bytes;
 };
@@ -194,15 +209,28 @@ static void put_counted(FILE *to, const struct kinds *k, uint64_t open)
     fputc('\n', to);
 }
 
+static void put_timeline(FILE *to, const struct axp__capture *c, uint64_t bytes)
+{
+    struct events e = count_timeline(c);
+    fprintf(to, "  timeline  ");
+    put_count(to, e.all, "events");
+    fprintf(to, ", %" PRIu64 " cut",
+            c->n_events > e.all ? c->n_events - e.all : 0);
+    if (e.in_file)
+        fprintf(to, ", %.2f bytes an event", (double)bytes / (double)e.in_file);
+    fputc('\n', to);
+    if (e.in_file < e.all)
+        fprintf(to,
+                "  spool     %" PRIu64 " of these events are not in the file\n",
+                e.all - e.in_file);
+}
+
 static void put_events(FILE *to, const struct axp__opened *o,
                        const struct blocks blocks[AXP__B_N_KINDS])
 {
     const struct axp__capture *c = o->capture;
     struct kinds k = count_kinds(c);
-    uint64_t here = 0, tracks = 0, open = 0;
-    uint64_t bytes = blocks[AXP__B_CHUNK].bytes + blocks[AXP__B_PACK].bytes;
-    for (size_t i = 0; i < c->n_chunks; i++)
-        here += count_events(&c->chunks[i]);
+    uint64_t tracks = 0, open = 0;
     for (size_t i = 0; i < c->n_rows; i++)
         tracks += c->rows[i].track != 0;
     for (size_t i = 0; i < c->n_lanes; i++)
@@ -217,13 +245,7 @@ static void put_events(FILE *to, const struct axp__opened *o,
     put_count(to, tracks, "tracks");
     fputc('\n', to);
     put_counted(to, &k, open);
-    fprintf(to, "  timeline  ");
-    put_count(to, here, "events");
-    fprintf(to, ", %" PRIu64 " cut",
-            c->n_events > here ? c->n_events - here : 0);
-    if (here)
-        fprintf(to, ", %.2f bytes an event", (double)bytes / (double)here);
-    fputc('\n', to);
+    put_timeline(to, c, blocks[AXP__B_CHUNK].bytes + blocks[AXP__B_PACK].bytes);
 }
 
 static void put_stacks(FILE *to, const struct axp__capture *c)

@@ -187,7 +187,10 @@ def test_disk_that_is_full(c, folder):
             check(b"damaged or missing" in done.err, words, done.err)
             # scopes that recording took all of have no time of their own
             check(done.out or words[0] == "export", words)
-            if words[0] != "info":
+            if words[0] == "info":
+                check(b"spool     800000 of these events are not in the file"
+                      in done.out, done.out)
+            else:
                 check(b"could not be written to its end" in done.err, done.err)
         equal(run([c.axprof, "pack", file, "-o", folder / "y.axp"],
                   folder).status, 0, "pack")
@@ -196,6 +199,35 @@ def test_disk_that_is_full(c, folder):
         for verb in ("info", "check"):
             equal(run([c.axprof, verb, folder / "y.axp"], folder).status, 0,
                   verb)
+    finally:
+        for spool in spools(disk):
+            spool.unlink()
+        run_support.drop_disk(disk)
+
+
+def test_disk_that_fills(c, folder):
+    """info tells what is in the file from what its spool alone has."""
+    disk = run_support.small_disk(folder, 20000)
+    if not disk:
+        return
+    try:
+        file = disk / "x.axp"
+        equal(record(c, folder, file, "scopes", "2000000").status, 0, "status")
+        text = run([c.axprof, "info", file], folder).out.decode()
+        n, per_event, left = re.search(
+            r"\n  timeline  (\d+) events, 0 cut, (\S+) bytes an event\n"
+            r"  spool     (\d+) of these events are not in the file\n",
+            text).groups()
+        equal(int(n), 8000000, text)
+        blocks = sum(map(int, re.findall(r"blocks +(?:pack|chunk) .* of (\d+)",
+                                         text)))
+        here = 8000000 - int(left)
+        check(0 < here < 8000000, text)
+        equal(per_event, f"{blocks / here:.2f}", text)
+        equal(run([c.axprof, "pack", file, "-o", folder / "y.axp"],
+                  folder).status, 0, "pack")
+        text = run([c.axprof, "info", folder / "y.axp"], folder).out.decode()
+        check("timeline  8000000 events" in text and "spool" not in text, text)
     finally:
         for spool in spools(disk):
             spool.unlink()
