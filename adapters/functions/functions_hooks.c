@@ -36,6 +36,7 @@
 #include "adapters/common/common_clock.h"
 #include "adapters/common/common_map.h"
 #include "adapters/common/common_place.h"
+#include "functions_close.h"
 #include "functions_mute.h"
 #include "functions_sites.h"
 
@@ -147,13 +148,24 @@ const struct functions_counts *functions_counts_own(void)
 
 /* ---- the hooks ---------------------------------------------------------- */
 
-static __attribute__((noinline)) uint64_t begin_first(uint32_t *site,
-                                                      const void *function)
+/* Or again, where another function was: that one's name stays there until this
+ * one's is known, since another thread may be about to use it. */
+static __attribute__((noinline)) uint64_t begin_first(struct functions_site *s)
 {
     char text[COMMON_PLACE_MAX];
-    if (!axp_recording_is_open()) return 0; /* the text asks for links */
-    common_place(function, false, text);
-    return axp_function_begin(site, text);
+    uint32_t site = 0;
+    uint64_t token = 0;
+    if (axp_recording_is_open()) { /* the text asks for links */
+        uint32_t module = functions_module(s->function);
+        common_place(s->function, false, text);
+        token = axp_function_begin(&site, text);
+        if (site) {
+            __atomic_store_n(&s->site, site, __ATOMIC_RELAXED);
+            __atomic_store_n(&s->module, module, __ATOMIC_RELAXED);
+        }
+    }
+    if (!site) functions_site_forget(s);
+    return token;
 }
 
 static __attribute__((noinline)) void tell(const uint64_t *n_calls)
@@ -167,9 +179,12 @@ static __attribute__((noinline)) void tell(const uint64_t *n_calls)
 
 static inline uint64_t begin(struct functions_site *site)
 {
-    if (__builtin_expect(functions_is_hot(site), 0)) functions_judge(site);
+    if (__builtin_expect(functions_is_hot(site), 0)) {
+        if (functions_is_forgotten(site)) return begin_first(site);
+        functions_judge(site);
+    }
     if (__builtin_expect(!__atomic_load_n(&site->site, __ATOMIC_RELAXED), 0))
-        return begin_first(&site->site, site->function);
+        return begin_first(site);
     return axp_begin_site(&site->site, "\0\0"); /* the text is known */
 }
 

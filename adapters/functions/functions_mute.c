@@ -18,8 +18,8 @@
 #define TOO_OFTEN_NS 3000000u
 #define MEASUREMENTS 1024
 
-static struct functions_counts *all; /* grows at its head */
-static const void *muted[FUNCTIONS_MUTED_MAX];
+static struct functions_counts *all;           /* grows at its head */
+static const char *muted[FUNCTIONS_MUTED_MAX]; /* as common_place has it */
 static uint64_t told[FUNCTIONS_MUTED_MAX];
 static uint32_t n_muted, n_threads;
 /* What was measured of a muted call, by its length. One measurement is as good
@@ -34,21 +34,70 @@ bool functions_is_quiet;
 
 /* ---- which functions ---------------------------------------------------- */
 
+/* Room for the names of all, touched as they come; NULL: no memory. */
+static char *text_of(uint32_t number)
+{
+    static char *texts;
+    const size_t bytes = (size_t)FUNCTIONS_MUTED_MAX * COMMON_PLACE_MAX;
+    char *all_texts = __atomic_load_n(&texts, __ATOMIC_ACQUIRE), *none = NULL;
+    if (!all_texts) {
+        if (!(all_texts = common_map(bytes))) return NULL;
+        if (!__atomic_compare_exchange_n(&texts, &none, all_texts, 0,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            common_unmap(all_texts, bytes); /* another thread was first */
+            all_texts = none;
+        }
+    }
+    return all_texts + (size_t)number * COMMON_PLACE_MAX;
+}
+
+/* The function in its module, and the module's path. */
+static bool is_same_text(const char *a, const char *b)
+{
+    size_t n = strlen(a) + 1;
+    return !strcmp(a, b) && !strcmp(a + n, b + n);
+}
+
+/* What a function of a library that was closed had; 0: none. */
+static uint32_t find_number(const char *text)
+{
+    for (uint32_t i = 1; i < FUNCTIONS_MUTED_MAX - 1; i++) {
+        const char *is = __atomic_load_n(&muted[i], __ATOMIC_ACQUIRE);
+        if (is && is_same_text(is, text)) return i;
+    }
+    return 0;
+}
+
 static uint32_t take_number(const void *function)
 {
-    uint32_t number = __atomic_add_fetch(&n_muted, 1, __ATOMIC_RELAXED);
+    char text[COMMON_PLACE_MAX] = "";
+    common_place(function, false, text);
+    uint32_t number = find_number(text);
+    if (number) return number;
+    number = __atomic_add_fetch(&n_muted, 1, __ATOMIC_RELAXED);
     if (number >= FUNCTIONS_MUTED_MAX - 1) return FUNCTIONS_MUTED_MAX - 1;
-    __atomic_store_n(&muted[number], function, __ATOMIC_RELEASE);
+    char *kept = text_of(number);
+    if (kept) memcpy(kept, text, sizeof text);
+    __atomic_store_n(&muted[number], kept, __ATOMIC_RELEASE);
     return number;
 }
 
-/* Another thread may have done so meanwhile. */
+/* Another thread may have done so meanwhile. The name asks for links. */
 static void mute(struct functions_site *s)
 {
     uint32_t none = 0;
-    if (functions_muted(s)) return;
+    if (functions_muted(s) || !axp_recording_is_open()) return;
     __atomic_compare_exchange_n(&s->muted, &none, take_number(s->function), 0,
                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void functions_unmute(struct functions_site *s)
+{
+    struct functions_counts *c = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+    if (!functions_muted(s)) return;
+    __atomic_store_n(&s->muted, 0, __ATOMIC_RELAXED);
+    for (; c; c = c->next)
+        functions_near_forget(c->near, s->function);
 }
 
 /* Two threads may both add theirs before one counts it: a little too much. */
@@ -90,13 +139,13 @@ void functions_judge(struct functions_site *s)
 
 void functions_count_tell(struct functions_counts *c, uint32_t number)
 {
-    char text[COMMON_PLACE_MAX] = "(other functions)";
-    const void *function = __atomic_load_n(&muted[number], __ATOMIC_ACQUIRE);
+    static const char others[] = "(other functions)\0\0";
+    const char *text = __atomic_load_n(&muted[number], __ATOMIC_ACQUIRE);
     if (functions_is_quiet) return;
     uint64_t n = __atomic_exchange_n(&c->n_calls[number], 0, __ATOMIC_RELAXED);
     if (!n) return;
-    if (function) common_place(function, false, text);
-    axp_muted(text, n, __atomic_add_fetch(&told[number], n, __ATOMIC_RELAXED),
+    axp_muted(text ? text : others, n,
+              __atomic_add_fetch(&told[number], n, __ATOMIC_RELAXED),
               cost_ns(n));
 }
 

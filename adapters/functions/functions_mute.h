@@ -13,6 +13,9 @@
  *            (common_exit.h).
  * Cost       of a muted call is measured now and then, some 25 us each time,
  *            and told with the counts, so that reports say what it came to.
+ * Names      of muted functions are kept from when they were muted: their library
+ *            may be gone when their calls are told. Of one that comes back and is
+ *            muted again the calls are added.
  * Memory     some pages of counts a thread, used again by later threads and never
  *            unmapped: the last one reads them all.
  * Threads    functions_count by its own thread alone.
@@ -56,6 +59,9 @@ static inline int functions_is_hot(struct functions_site *s)
 }
 /* When that says so: looks at the clock, and mutes it or not. */
 void functions_judge(struct functions_site *s);
+
+/* It is another function from now on (functions_close.h), and recorded. */
+void functions_unmute(struct functions_site *s);
 
 /* A call of a muted function, in one of a thread's n_calls. HOT */
 static inline int functions_count(uint64_t *n_calls)

@@ -10,7 +10,7 @@
  *            is looked up as if there were none, and takes its place once in a
  *            while.
  * Signals    an entry is whole or empty at any point.
- * Threads    its own alone.
+ * Threads    its own alone, but for what is forgotten.
  */
 #ifndef FUNCTIONS_NEAR_H
 #define FUNCTIONS_NEAR_H
@@ -40,6 +40,16 @@ static inline void functions_near_remove(struct functions_near *all,
 {
     struct functions_near *at = &all[functions_near_at(function)];
     if (at->function == function) at->function = NULL;
+}
+
+/* The same by any thread, of a function that nobody calls any more. */
+static inline void functions_near_forget(struct functions_near *all,
+                                         const void *function)
+{
+    const void **at = &all[functions_near_at(function)].function;
+    const void *is = function;
+    __atomic_compare_exchange_n(at, &is, NULL, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
 }
 
 /* n_misses: of the thread, so far. */

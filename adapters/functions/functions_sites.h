@@ -2,7 +2,8 @@
 /* From a function's address to its site.
  *
  * A table of all functions seen, by address, shared by all threads and never
- * emptied: 2^20 places of 32 bytes, touched sparsely.
+ * emptied: 2^20 places of 32 bytes, touched sparsely. What comes to where a
+ * library was has its places (functions_close.h).
  *
  * Cost       a lookup is one multiplication and, mostly, one cache line. A
  *            function's first call formats a text of some hundred bytes.
@@ -20,6 +21,7 @@ struct functions_site {
     uint32_t site;        /* of axp_function_begin */
     uint32_t muted;       /* functions_mute.h; 0: recorded */
     uint32_t n_calls;     /* recorded, since … */
+    uint32_t module;      /* functions_close.h; 0: not known, or no more */
     uint64_t since_ns;    /* … then; about right, as any thread adds */
 };
 
@@ -42,6 +44,22 @@ static inline size_t functions_slot(const void *function)
 
 /* NULL: no room for another function, or no table and nobody to ask for one. */
 struct functions_site *functions_site_find(const void *function);
+
+/* All that are there. */
+void functions_site_each(void (*visit)(struct functions_site *, void *),
+                         void *ctx);
+
+/* Its name is asked for at the next call, which is one to be judged. */
+static inline void functions_site_forget(struct functions_site *s)
+{
+    __atomic_store_n(&s->module, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->n_calls, 0, __ATOMIC_RELAXED);
+}
+
+static inline bool functions_is_forgotten(const struct functions_site *s)
+{
+    return !__atomic_load_n(&s->module, __ATOMIC_RELAXED);
+}
 
 /* The table is written to before its address is; who follows the address sees
  * that without a barrier. HOT */
