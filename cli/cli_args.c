@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_meant.h"
 #include "cli/cli_say.h"
 
 static const cli_option *find_word(cli_verb_id verb, const char *word,
@@ -28,22 +29,42 @@ static const cli_option *find_letter(cli_verb_id verb, char letter)
     return NULL;
 }
 
-static int unknown_word(cli_verb_id verb, const char *word, size_t len)
+static int misspelled_word(cli_verb_id verb, const char *name)
 {
     const char *words[N_OPTIONS + 1];
     size_t n = 0;
     for (size_t i = 0; i < N_OPTIONS; i++)
         if (cli_options[i].verb == verb) words[n++] = cli_options[i].word;
     words[n++] = "help";
+    const char *near = cli_nearest(name, words, n, sizeof *words);
+    if (near)
+        return cli_wrong("unknown option --%s; did you mean --%s?", name, near);
+    return cli_wrong("unknown option --%s; \"axprof %s --help\" lists them",
+                     name, cli_verbs[verb].name);
+}
 
-    char *name = strndup(word, len);
-    const char *near = name ? cli_nearest(name, words, n, sizeof *words) : NULL;
+static int unknown_word(cli_verb_id verb, const char *word, size_t len)
+{
+    char *name = cli_format("%.*s", (int)len, word);
+    char *meant = cli_meant_by_option(verb, name);
     int rc =
-        near ? cli_wrong("unknown option --%s; did you mean --%s?", name, near)
-             : cli_wrong("unknown option --%s; \"axprof %s --help\" lists them",
-                         name ? name : "", cli_verbs[verb].name);
+        meant ? cli_wrong("unknown option --%s; did you mean %s?", name, meant)
+              : misspelled_word(verb, name);
+    free(meant);
     free(name);
     return rc;
+}
+
+/* known: those that there are. */
+static int misspelled_choice(const cli_option *option, const char *value,
+                             const char *near, const char *known)
+{
+    if (near)
+        return cli_wrong("--%s: unknown word \"%s\"; did you mean %s? "
+                         "There are: %s",
+                         option->word, value, near, known);
+    return cli_wrong("--%s: unknown word \"%s\"; there are: %s", option->word,
+                     value, known);
 }
 
 static int unknown_choice(const cli_option *option, const char *value)
@@ -59,13 +80,12 @@ static int unknown_choice(const cli_option *option, const char *value)
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
                  cli_choices[i].word);
     }
-    const char *near = cli_nearest(value, words, n, sizeof *words);
-    if (near)
-        return cli_wrong("--%s: unknown word \"%s\"; did you mean %s? "
-                         "There are: %s",
-                         option->word, value, near, known);
-    return cli_wrong("--%s: unknown word \"%s\"; there are: %s", option->word,
-                     value, known);
+    char *meant = cli_meant_by_choice(id, value);
+    int rc = misspelled_choice(
+        option, value,
+        meant ? meant : cli_nearest(value, words, n, sizeof *words), known);
+    free(meant);
+    return rc;
 }
 
 static bool has_choices(cli_option_id id)

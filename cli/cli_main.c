@@ -39,15 +39,15 @@ static void fill_standard_streams(void)
 static const struct {
     const char *theirs, *ours;
 } other_words[] = {
-    {"record", "run"},     {"profile", "run"}, {"exec", "run"},
-    {"launch", "run"},     {"start", "run"},   {"stat", "run"},
-    {"trace", "run"},      {"show", "report"}, {"view", "report"},
-    {"print", "report"},   {"open", "report"}, {"html", "report"},
-    {"analyze", "report"}, {"top", "report"},  {"stats", "report"},
-    {"convert", "export"}, {"dump", "export"}, {"verify", "check"},
-    {"merge", "pack"},     {"join", "pack"},   {"recover", "pack"},
-    {"repair", "pack"},    {"ls", "info"},     {"list", "info"},
-    {"clean", "doctor"}};
+    {"record", "run"},     {"profile", "run"},      {"exec", "run"},
+    {"launch", "run"},     {"start", "run"},        {"stat", "run"},
+    {"trace", "run"},      {"show", "report"},      {"view", "report"},
+    {"print", "report"},   {"open", "report"},      {"html", "report"},
+    {"analyze", "report"}, {"top", "report"},       {"stats", "report"},
+    {"convert", "export"}, {"dump", "export"},      {"verify", "check"},
+    {"merge", "pack"},     {"join", "pack"},        {"recover", "pack"},
+    {"repair", "pack"},    {"ls", "info"},          {"list", "info"},
+    {"clean", "doctor"},   {"version", "--version"}};
 #define N_OTHER_WORDS (sizeof other_words / sizeof *other_words)
 
 static const char *ours(const char *word)
@@ -122,6 +122,12 @@ static int run_verb(int argc, char **argv)
     return rc;
 }
 
+static bool is_version(const char *word)
+{
+    return !strcmp(word, "--version") || !strcmp(word, "-V") ||
+           !strcmp(word, "version");
+}
+
 static int start(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
@@ -131,7 +137,7 @@ static int start(int argc, char **argv)
     }
     if (!strcmp(word, "--help") || !strcmp(word, "-h"))
         return cli_top_main(&(cli_args){.verb = VERB_top});
-    if (!strcmp(word, "--version")) {
+    if (is_version(word)) {
         printf("axprof %s\n", axp_version());
         return CLI_OK;
     }
