@@ -603,7 +603,7 @@ typedef struct axp_report_options { /* zero = default */
     int width;                      /* columns of a text report; 0: 80 */
     bool color;          /* of a text report: the caller knows the terminal */
     size_t max_findings; /* 0: ten; in JSON all */
-    uint64_t max_events; /* in the timeline of an HTML report */
+    uint64_t max_events; /* in the timeline of an HTML report; 0: 5,000,000 */
     const axp_thresholds *thresholds;
     bool has_shapes; /* a text report shows operations by shape too */
 } axp_report_options;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The committed man pages and completion are what the command generates; the
-# pages are sound troff and the completion completes.
+# pages are sound troff and have the variables that are read; the completion
+# completes.
 #
 #   test_docs.sh AXPROF TOP
 set -euo pipefail
@@ -15,6 +16,17 @@ diff "$scratch/cli/axprof.bash" "$top/cli/axprof.bash" || {
     echo "cmake --build build/dev --target docs writes them anew" >&2
     exit 1
 }
+
+# Every variable of ours that anything reads is in a page.
+read_by_name='getenv\("(AXPROF_[A-Z_]+)"\)'
+for name in $(grep -rhoE "$read_by_name" "$top"/{src,adapters,cli} |
+                  sed -E "s/.*$read_by_name/\1/" | sort -u); do
+    grep -qw "$name" "$top"/docs/man/*.1 || {
+        echo "$name is in no man page" >&2
+        missing=1
+    }
+done
+[[ -z ${missing-} ]]
 
 # groff says on standard error what it does not understand.
 if command -v groff >/dev/null; then
