@@ -26,6 +26,8 @@
  *                                      its own that records to own.axp
  *   record_program threads N           N scopes in each of two threads, none in
  *                                      the first one
+ *   record_program starts N            N threads that do nothing: each is started
+ *                                      in "start" and waited for in "join"
  *   record_program first               one step: ns of it, and of it those of
  *                                      its first event
  *
@@ -91,6 +93,23 @@ static void threads(long n)
         pthread_create(&t[i], NULL, scopes_of_thread, (void *)n);
     for (int i = 0; i < 2; i++)
         pthread_join(t[i], NULL);
+}
+
+static void *do_nothing(void *unused)
+{
+    return unused;
+}
+
+static void starts(long n)
+{
+    for (long i = 0; i < n; i++) {
+        pthread_t t;
+        uint64_t token = axp_begin(axp_global(), "start");
+        if (pthread_create(&t, NULL, do_nothing, NULL)) exit(4);
+        axp_end(token);
+        AXP_SCOPE("join");
+        pthread_join(t, NULL);
+    }
 }
 
 /* A fork that comes while another thread begins leaves a lock of the leak
@@ -226,6 +245,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "whole")) whole(a[0], a[1]);
     if (!strcmp(word, "serve")) serve(a[0]);
     if (!strcmp(word, "threads")) threads(a[0]);
+    if (!strcmp(word, "starts")) starts(a[0]);
     if (!strcmp(word, "first")) first();
     if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "idle")) {

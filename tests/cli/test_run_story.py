@@ -165,6 +165,13 @@ def test_threads(c, folder):
     equal(found & waits, set(), "findings about waits")
 
 
+def test_short_threads(c, folder):
+    """What starting them takes is no more than somebody had of it."""
+    data = story(c, folder, c.program("record_program"), "starts", 400)
+    found = [f for f in data["findings"] if "threads" in f["metrics"]]
+    equal([f["name"] for f in found], ["start"], data["findings"])
+
+
 def test_children(c, folder):
     data = story(c, folder, "sh", "-c",
                  f"{c.program('record_program')} scopes 10; sleep 0.5")

@@ -482,6 +482,50 @@ static void threads_not_worth_starting(void **state)
     axp_findings_destroy(f);
 }
 
+/* The same, but in op0 it only starts them, which takes 2 us, and waits 29 us after
+ * that: 31 us before one begins that was waited for 1, and 20 after its end. */
+static axp_findings *start_threads_shortly(void)
+{
+    struct script *s = script_create();
+    const char *set[] = {"call_overhead.threads=8",
+                         "slow_operation.percent=101"};
+    uint64_t at = 0, us = 1000;
+    for (uint32_t i = 1; i <= 8; i++) {
+        uint64_t begin = at + 32 * us, end = begin + 50 * us;
+        script_word(s, 0, at, AXP__W_BEGIN, SCRIPT_FIRST);
+        script_gave(s, 0, at + us, AXP_SYNC_THREAD_START, i, 0);
+        script_word(s, 0, at + 2 * us, AXP__W_END, SCRIPT_FIRST);
+        script_word(s, i, begin, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        script_waited(s, i, begin,
+                      (struct script_wait){AXP_SYNC_THREAD_START, i, 0, begin,
+                                           at + us, 0, AXP_SYNC_TOOK, false});
+        script_op(s, i, begin, 50 * us, 1);
+        script_gave(s, i, end, AXP_SYNC_THREAD_END, 50 + i, 0);
+        script_waited(s, 0, end + 20 * us,
+                      (struct script_wait){AXP_SYNC_THREAD_END, 50 + i, 0,
+                                           at + 31 * us, end, (int)i, 0, true});
+        at = end + 20 * us;
+    }
+    axp_view *v = script_view(s);
+    axp_findings *f = axp_analyze(v, &(axp_thresholds){.set = set, .n_set = 2});
+    if (!f) fail_msg("no findings: %s", axp_last_error());
+    axp_view_destroy(v);
+    return f;
+}
+
+/* What was neither the operation's own time nor waited for, nobody gains. */
+static void no_more_than_somebody_had(void **state)
+{
+    (void)state;
+    axp_findings *f = start_threads_shortly();
+    const axp_finding *x = ts_find(f, AXP_CALL_OVERHEAD);
+    assert_non_null(x);
+    assert_string_equal(x->name, "op0");
+    assert_int_equal(x->saving_ns, 8 * (2 + 1 + 20) * 1000);
+    assert_true(fabs(ts_metric(x, "blocked_ms") - 8 * 0.021) < 1e-9);
+    axp_findings_destroy(f);
+}
+
 /* 4 of the 50 us that each takes, and of those of the first, which nobody
  * started. */
 static void what_sampling_takes_is_not_theirs(void **state)
@@ -515,6 +559,7 @@ int main(void)
         cmocka_unit_test(before_a_region),
         cmocka_unit_test(tasks_that_are_run_in_a_barrier),
         cmocka_unit_test(threads_not_worth_starting),
+        cmocka_unit_test(no_more_than_somebody_had),
         cmocka_unit_test(what_sampling_takes_is_not_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
