@@ -237,8 +237,10 @@ static __attribute__((noinline)) void find_left(uintptr_t at)
 {
     if (at < own.held_at || own.held_at == ANYWHERE || is_apart()) return;
     struct stack *s = own.stack;
-    own.top = s->n ? s->calls[s->n - 1].function : NULL;
-    functions_near_remove(s->counts->near, own.top);
+    if (s) { /* else it was the thread's first call */
+        own.top = s->n ? s->calls[s->n - 1].function : NULL;
+        functions_near_remove(s->counts->near, own.top);
+    }
     own.n_skipped = 0;
     let_go();
 }
