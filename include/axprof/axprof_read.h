@@ -32,8 +32,8 @@
  *   thread time a thread's life: from its first event to its end, or, where it
  *               went on, to the end of the recorded part.
  *   threads     those of the program that recorded anything; under axprof run
- *               also those of processes that recorded nothing, and first
- *               threads, where the kernel tells of them
+ *               also those that recorded nothing, where the kernel tells of
+ *               them, without our own
  *   processes   those that recorded anything, that have a thread here, or that
  *               axprof run saw: whichever are most
  *   operations  names of scopes, waits, spans and async spans that were called

@@ -8,6 +8,8 @@
 #include "model/model_samples.h"
 #include "base/base_number.h"
 #include "model/model_view.h"
+#include "os/os_apart.h"
+#include "record/record_drain.h"
 #include "wire/wire_states.h"
 
 static int by_thread(const void *a, const void *b)
@@ -140,15 +142,21 @@ bool axp__view_cut_states(axp_view *v)
 
 /* ---- threads --------------------------------------------------------------------------- */
 
-/* The processes of the threads that recorded, sorted; NULL: no memory. */
-static uint64_t *recorded_processes(const axp_view *v)
+struct processes {
+    uint64_t *ids; /* sorted; NULL: no memory */
+    size_t n;
+};
+
+/* Those with threads that recorded and that nobody knows the scheduler's of: by
+ * other numbers these may be there a second time. */
+static struct processes unknown_processes(const axp_view *v)
 {
-    uint64_t *ids = malloc((v->n_threads + 1) * sizeof *ids);
-    if (!ids) return NULL;
-    for (size_t i = 0; i < v->n_threads; i++)
-        ids[i] = v->threads[i].process_id;
-    qsort(ids, v->n_threads, sizeof *ids, axp__by_u64);
-    return ids;
+    struct processes p = {.ids = malloc((v->n_threads + 1) * sizeof *p.ids)};
+    for (size_t i = 0; p.ids && i < v->n_threads; i++)
+        if (!v->threads[i].is_scheduled)
+            p.ids[p.n++] = v->threads[i].process_id;
+    if (p.n) qsort(p.ids, p.n, sizeof *p.ids, axp__by_u64);
+    return p;
 }
 
 /* Within the run; but who ran while nobody had looked at its process yet has
@@ -190,24 +198,31 @@ static bool is_there(const axp_view *v, const struct axp__thread_states *s)
                   axp__view_time(v, s->end_ticks));
 }
 
-/* Those of programs that nobody changed, and first threads that did nothing
- * else than to start others. What a program that records has beside those that
- * do may be the recorder's. */
+/* The recorder's, in a process that records. */
+static bool is_ours(const struct axp__thread_states *s)
+{
+    return !strcmp(s->name, AXP__DRAIN_NAME) || axp__apart_is(s->name);
+}
+
+/* Those of programs that nobody changed, and whoever recorded nothing in one that
+ * does: a first thread that only started others, helpers that have no scope and
+ * that no adapter followed. */
 size_t axp__view_unrecorded(const axp_view *v, const struct axp__told *told)
 {
     const struct axp__capture *c = v->capture;
-    uint64_t *processes = recorded_processes(v);
+    struct processes unknown = unknown_processes(v);
     size_t n = 0;
-    for (size_t i = 0; processes && i < c->n_states; i++) {
+    for (size_t i = 0; unknown.ids && i < c->n_states; i++) {
         const struct axp__thread_states *s = &c->states[i];
         uint64_t id = s->process & UINT32_MAX;
+        bool is_first = s->tid == id;
         if (told[i].thread || !s->name[0] || !is_there(v, s)) continue;
-        if (s->tid != id &&
-            bsearch(&id, processes, v->n_threads, sizeof id, axp__by_u64))
+        if (!is_first && (is_ours(s) || bsearch(&id, unknown.ids, unknown.n,
+                                                sizeof id, axp__by_u64)))
             continue;
         v->threads[v->n_threads + n++] = info_of(v, s);
     }
-    free(processes);
+    free(unknown.ids);
     return n;
 }
 

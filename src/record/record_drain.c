@@ -213,7 +213,7 @@ void *axp__drain_run(void *arg)
     uint64_t last_ns = axp__clock_of(CLOCK_MONOTONIC);
     long idle_ns = IDLE_NS;
     bool is_apart = axp__apart_stay(), is_open = false;
-    pthread_setname_np(pthread_self(), "axprof-drain");
+    pthread_setname_np(pthread_self(), AXP__DRAIN_NAME);
     for (;;) {
         uint32_t rung = axp__get_acquire(&tape->n_rung);
         uint32_t asked = axp__get_acquire(&tape->n_asked);

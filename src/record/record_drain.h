@@ -4,6 +4,10 @@
 #define AXP_RECORD_DRAIN_H
 #include "record/record_tape.h"
 
+/* What the thread is called, so that whoever tells of a program's threads knows that
+ * it is none. */
+#define AXP__DRAIN_NAME "axprof-drain"
+
 /* Starts the thread, which sleeps until the tape is open. Without it every
  * order is carried out by who asks, apart. Not in a recording call. */
 void axp__drain_begin(struct axp__tape *tape);

@@ -28,6 +28,8 @@
  *                                      the first one
  *   record_program starts N            N threads that do nothing: each is started
  *                                      in "start" and waited for in "join"
+ *   record_program helpers N MS        a scope "main", and N threads "helper" at
+ *                                      work for so long that record nothing
  *   record_program first               one step: ns of it, and of it those of
  *                                      its first event
  *
@@ -92,6 +94,25 @@ static void threads(long n)
     for (int i = 0; i < 2; i++)
         pthread_create(&t[i], NULL, scopes_of_thread, (void *)n);
     for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void *help(void *ms)
+{
+    struct timespec t = {0, 0};
+    pthread_setname_np(pthread_self(), "helper");
+    while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < (long)ms)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return NULL;
+}
+
+static void helpers(long n, long ms)
+{
+    AXP_SCOPE("main");
+    pthread_t t[8];
+    for (int i = 0; i < n && i < 8; i++)
+        if (pthread_create(&t[i], NULL, help, (void *)ms)) exit(4);
+    for (int i = 0; i < n && i < 8; i++)
         pthread_join(t[i], NULL);
 }
 
@@ -246,6 +267,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "serve")) serve(a[0]);
     if (!strcmp(word, "threads")) threads(a[0]);
     if (!strcmp(word, "starts")) starts(a[0]);
+    if (!strcmp(word, "helpers")) helpers(a[0], a[1]);
     if (!strcmp(word, "first")) first();
     if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "idle")) {

@@ -132,9 +132,10 @@ def check_report(data):
         blocked = finding["metrics"].get("blocked_ms", 0) * 1e6  # beside its own
         if not finding["saving_ns"]:
             continue
-        # of the program as a whole
-        whole = {"(threads)": wall}
-        own = by_name.get(finding["name"], whole.get(finding["name"]))
+        if finding["name"] in ("(threads)", "(no scope)"):
+            check(finding["saving_ns"] <= wall, finding)
+            continue
+        own = by_name[finding["name"]]
         if finding["type"] == "IoWait":  # what the kernel does for it, as well
             own = max(own, finding["metrics"].get("total_time_ms", 0) * 1e6)
         check(finding["saving_ns"] <= own + blocked, finding)
@@ -170,6 +171,22 @@ def test_short_threads(c, folder):
     data = story(c, folder, c.program("record_program"), "starts", 400)
     found = [f for f in data["findings"] if "threads" in f["metrics"]]
     equal([f["name"] for f in found], ["start"], data["findings"])
+
+
+def test_threads_that_record_nothing(c, folder):
+    """Those of a program that records are there by what the kernel tells; what we
+    start in it is not."""
+    for options in ((), ("--without", "pthread")):
+        data = story(c, folder, c.program("record_program"), "helpers", 3, 50,
+                     options=options)
+        for name in c.files:
+            (folder / name).unlink()
+        if not any(t["ready_ns"] is not None for t in data["threads"]):
+            return  # the kernel tells nothing
+        names = sorted(t["name"] for t in data["threads"])
+        equal((names.count("helper"), len(names)), (3, 4), names)
+        helped = [t for t in data["threads"] if t["name"] == "helper"]
+        check(all(t["cpu_ns"] >= 45e6 for t in helped), helped)
 
 
 def test_children(c, folder):
