@@ -297,6 +297,21 @@ def test_cost_that_does_not_fit(c, folder):
         check(times == 1 or found["long work"]["is_doubtful"], found["long work"])
 
 
+def test_a_run_that_is_too_short(c, folder):
+    """What the recorder touches for the first time is no finding."""
+    seen = []
+    for i in range(20):
+        result = run([c.programs / "record_program", "scopes", 20], folder,
+                     env=environment(AXPROF_OUT=str(folder / f"{i}.axp")))
+        equal(result.status, 0, result.err)
+        data = json.loads(run([c.axprof, "report", "-f", "json", f"{i}.axp"],
+                              folder, env=environment()).out)
+        if data["run"]["duration_ns"] < 3e5:
+            seen.append(i)
+            equal(data["findings"], [], "findings")
+    check(seen, "none was that short")
+
+
 def test_a_part(c, folder):
     """Shares are of the part that was recorded."""
     whole = story(c, folder, c.program("record_program"), "steps", 40)
