@@ -13,6 +13,10 @@
  *            processor time since the one before it.
  * Handler    no lock, no allocation, errno kept; the stack is read up to its
  *            known end, or to the end of a page where it is not known.
+ * Filters    of system calls, which a program sets for all of its threads at once,
+ *            wait until no timer is being made or deleted and no handler runs: that
+ *            ends in a system call. A handler has all signals blocked, by which
+ *            /proc shows it from its very begin to its very end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +24,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,9 +53,13 @@ static axp_ring *ring; /* NULL: nothing is to be done */
 static uint64_t pid_namespace;
 static int is_given_up;
 
+static int is_quiet;      /* nothing is asked of the kernel */
+static uint32_t n_asking; /* threads that ask it something about timers */
+
 /* All that there are, so that whoever has to can delete them. */
 static struct {
     timer_t timer;
+    pid_t thread;     /* whose it is, or was */
     uint32_t is_used; /* 0, TAKEN or RUNNING */
 } timers[MOST_TIMERS];
 
@@ -144,6 +153,19 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 /* ---- threads ------------------------------------------------------------ */
 
+static bool begin_asking(void)
+{
+    __atomic_add_fetch(&n_asking, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&is_quiet, __ATOMIC_SEQ_CST)) return true;
+    __atomic_sub_fetch(&n_asking, 1, __ATOMIC_RELEASE);
+    return false;
+}
+
+static void end_asking(void)
+{
+    __atomic_sub_fetch(&n_asking, 1, __ATOMIC_RELEASE);
+}
+
 /* The first thread's. It reads a file and allocates. */
 static void find_stack(void)
 {
@@ -218,6 +240,8 @@ static void start_timer(uint32_t place)
         return;
     }
     timers[place].timer = timer;
+    __atomic_store_n(&timers[place].thread, event._sigev_un._tid,
+                     __ATOMIC_RELAXED);
     self.timer = place + 1;
     timer_settime(timer, 0, &when, NULL);
     __atomic_store_n(&timers[place].is_used, RUNNING, __ATOMIC_RELEASE);
@@ -237,14 +261,19 @@ static void begin_thread(size_t stack_bytes)
 {
     if (__atomic_load_n(&is_given_up, __ATOMIC_ACQUIRE)) return;
     set_stack(stack_bytes);
+    if (!begin_asking()) return;
     begin_timer();
+    end_asking();
 }
 
 static void end_thread(void *unused)
 {
     int error = errno;
     (void)unused;
-    if (self.timer) delete_timer(self.timer - 1);
+    if (self.timer && begin_asking()) { /* else be_quiet deletes it */
+        delete_timer(self.timer - 1);
+        end_asking();
+    }
     self.timer = 0;
     errno = error;
 }
@@ -325,8 +354,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 
 /* Those of this process: a child of vfork writes to its parent's memory. */
 static pid_t whose;
-static int is_over;  /* given up, and all timers are gone */
-static int is_quiet; /* nothing is asked of the kernel */
+static int is_over; /* given up, and all timers are gone */
 
 static void give_up(void)
 {
@@ -357,6 +385,7 @@ static void forget_parent(void)
 {
     whose = getpid();
     self.timer = 0;
+    n_asking = 0;
     memset(timers, 0, sizeof timers);
 }
 
@@ -368,7 +397,6 @@ static void drop_pending(void)
     const struct timespec at_once = {0};
     int error = errno;
     siginfo_t info;
-    if (is_quiet) return;
     while (syscall(SYS_rt_sigtimedwait, &set, &info, &at_once, sizeof set) ==
            THE_SIGNAL)
         if (info.si_code != SI_TIMER) { /* somebody's */
@@ -378,30 +406,99 @@ static void drop_pending(void)
     errno = error;
 }
 
-/* It filters its system calls, and a handler's end is one. */
-static void be_quiet(bool is)
-{
-    if (whose != getpid()) forget_parent(); /* the kernel made it, not fork */
-    if (ring && is) give_up();
-    __atomic_store_n(&is_quiet, is, __ATOMIC_RELAXED);
-}
-
 static void look_at(int signal_number)
 {
-    if (ring && signal_number == THE_SIGNAL) give_up();
+    if (!ring || signal_number != THE_SIGNAL || !begin_asking()) return;
+    give_up();
+    end_asking();
 }
 
 static void look_into(const sigset_t *set)
 {
-    if (!ring || !set || sigismember(set, THE_SIGNAL) != 1) return;
+    if (!ring || !set || sigismember(set, THE_SIGNAL) != 1 || !begin_asking())
+        return;
     give_up();
     drop_pending();
+    end_asking();
 }
 
 static bool is_ours(const struct sigaction *action)
 {
     return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_signal;
 }
+
+/* ---- a filter of system calls ------------------------------------------- */
+
+/* Whether a thread of this process has all signals blocked, as it has in our
+ * handler: from the frame that the kernel makes for it until the call that removes
+ * it. Not: it has ended, or nobody can say. */
+static bool is_in_handler(pid_t thread)
+{
+    static const char wanted[] = "\nSigBlk:\t";
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *at = strstr(text, wanted);
+    uint64_t blocked =
+        at ? strtoull(at + sizeof wanted - 1, NULL, 16) : (uint64_t)0;
+    return blocked >> (THE_SIGNAL - 1) & 1;
+}
+
+/* Who has none blocked does not come into one any more: what timers have sent to
+ * anybody is gone with the handler, for by default the signal does nothing. */
+static void drop_all(void)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction now;
+    if (!timer_real()->sigaction(THE_SIGNAL, NULL, &now) && is_ours(&now))
+        timer_real()->sigaction(THE_SIGNAL, &usual, NULL);
+}
+
+static bool any_in_handler(void)
+{
+    pid_t own = (pid_t)syscall(SYS_gettid);
+    for (uint32_t i = 0; i < MOST_TIMERS; i++) {
+        pid_t thread = __atomic_load_n(&timers[i].thread, __ATOMIC_RELAXED);
+        if (thread && thread != own && is_in_handler(thread)) return true;
+    }
+    return false;
+}
+
+static void wait_until(bool (*is_reached)(void))
+{
+    static const struct timespec moment = {.tv_nsec = 100000};
+    for (int i = 0; i < 1000 && !is_reached(); i++)
+        nanosleep(&moment, NULL);
+}
+
+static bool none_asks(void)
+{
+    return !__atomic_load_n(&n_asking, __ATOMIC_ACQUIRE);
+}
+
+static bool none_in_handler(void)
+{
+    return !any_in_handler();
+}
+
+/* Some 100 ms at most for either: who has the signal blocked himself is not known
+ * from who is in the handler, and one of the program's may be inside of what it
+ * would wait for. */
+static void be_quiet(bool is)
+{
+    if (whose != getpid()) forget_parent(); /* the kernel made it, not fork */
+    __atomic_store_n(&is_quiet, is, __ATOMIC_SEQ_CST);
+    if (!ring || !is) return;
+    wait_until(none_asks);
+    give_up();
+    drop_all();
+    wait_until(none_in_handler);
+}
+
+/* ---- the signal, if the program asks for it ----------------------------- */
 
 /* Ours is nobody's: who asks is told of what would be there without us. */
 WRAPPER int sigaction(int signal_number, const struct sigaction *action,
@@ -503,6 +600,7 @@ static void on_fork(void)
 {
     int error = errno;
     self.timer = 0;
+    n_asking = 0;
     memset(timers, 0, sizeof timers);
     if (!ring || is_given_up) return;
     whose = getpid();
