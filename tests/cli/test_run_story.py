@@ -136,7 +136,9 @@ def check_report(data):
             check(finding["saving_ns"] <= wall, finding)
             continue
         own = by_name[finding["name"]]
-        if finding["type"] == "IoWait":  # what the kernel does for it, as well
+        # what the kernel does for it, as well, or its library
+        if (finding["type"] == "IoWait" or
+                "with what it calls in its library" in finding["description"]):
             own = max(own, finding["metrics"].get("total_time_ms", 0) * 1e6)
         check(finding["saving_ns"] <= own + blocked, finding)
 
@@ -283,7 +285,7 @@ def test_cost_that_does_not_fit(c, folder):
     told = run([c.axprof, "run", "-q", "--no-file", "sh", "-c",
                 "echo $AXPROF_COST"], folder, env=environment()).out.decode()
     rate, cost, *more = told.strip().split(":")
-    for times in (1, 3):
+    for times in (1, 20):
         result = run([c.programs / "record_program", "mixed", 3000000, 20], folder,
                      env=environment(AXPROF_OUT=str(folder / f"{times}.axp"),
                                      AXPROF_COST=":".join(
@@ -294,7 +296,8 @@ def test_cost_that_does_not_fit(c, folder):
         found = ops(data)
         shares = sum(op["time_share"] for op in found.values())
         check(shares < 1.001, times, "times the cost, shares", shares)
-        check(times == 1 or found["long work"]["is_doubtful"], found["long work"])
+        if times > 1 and shares > 0.999:  # a starved thread's time has room
+            check(found["long work"]["is_doubtful"], found["long work"])
 
 
 def test_a_run_that_is_too_short(c, folder):
