@@ -16,13 +16,22 @@ void axp__lane_to_sink(struct axp__lane *lane)
     axp__put(&lane->n_extra, 0);
 }
 
+/* How many words there are. None in one whose thread was about to have others when
+ * a handler left by siglongjmp: some of what says where they are is the old. */
+static uint64_t count_words(const struct axp__lane *lane)
+{
+    const uint64_t *words = lane->chunk ? lane->chunk->words : lane->sink;
+    uint64_t most = lane->chunk ? AXP__CHUNK_WORDS : AXP__SINK_WORDS;
+    uint64_t n = (uint64_t)(lane->cur - words);
+    return lane->words == words && n <= most && lane->n_extra <= n ? n : 0;
+}
+
 void axp__lane_seal(struct axp__lane *lane)
 {
-    uint64_t n = (uint64_t)(lane->cur - lane->words) - lane->n_extra;
-    assert(lane->words <= lane->cur && lane->cur <= lane->end);
+    uint64_t n_words = count_words(lane);
+    uint64_t n = n_words ? n_words - lane->n_extra : 0;
     if (lane->chunk) {
         struct axp__chunk *chunk = lane->chunk;
-        uint64_t n_words = (uint64_t)(lane->cur - lane->words);
         axp__put(&lane->n_logged, lane->n_logged + n);
         axp__lane_to_sink(lane);
         axp__pool_seal(&lane->p->pool, chunk, n_words, n);
