@@ -153,18 +153,14 @@ const struct functions_counts *functions_counts_own(void)
 static __attribute__((noinline)) uint64_t begin_first(struct functions_site *s)
 {
     char text[COMMON_PLACE_MAX];
-    uint32_t site = 0;
     uint64_t token = 0;
     if (axp_recording_is_open()) { /* the text asks for links */
         uint32_t module = functions_module(s->function);
         common_place(s->function, false, text);
-        token = axp_function_begin(&site, text);
-        if (site) {
-            __atomic_store_n(&s->site, site, __ATOMIC_RELAXED);
-            __atomic_store_n(&s->module, module, __ATOMIC_RELAXED);
-        }
+        token = axp_function_begin(&s->site, text);
+        if (token) __atomic_store_n(&s->module, module, __ATOMIC_RELAXED);
     }
-    if (!site) functions_site_forget(s);
+    if (!token) functions_site_forget(s);
     return token;
 }
 

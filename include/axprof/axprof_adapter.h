@@ -48,7 +48,8 @@ AXP_API void axp_wait_inside(bool is_inside);
  * module's path, which is absolute, and "0", with 0 bytes between; readers look
  * up what the function is called. "1" instead of "0" is a place inside of it,
  * which is called FUNCTION:LINE. The site, which is 0 at first, remembers it:
- * axp_begin_site may begin later scopes of it. */
+ * axp_begin_site may begin later scopes of it. Of a site that another function
+ * had it is the name from now on. */
 AXP_API uint64_t axp_function_begin(uint32_t *site, const char *text);
 /* The same from a function that is not the one whose scope it is, and has
  * returned when the scope ends. A site that has its text needs no other. */

@@ -177,10 +177,17 @@ static __attribute__((noinline)) uint64_t begin_text(uint32_t *site,
     return begin_slow(s, anchor, work);
 }
 
+/* Also where the site has a name already: it may be another function's, whose
+ * library was closed. It has that one's until it has its own. */
 uint64_t axp_function_begin(uint32_t *site, const char *text)
 {
     struct site s = {site, text, text + strlen(text) + 1, AXP__KIND_FUNCTION};
-    return begin_slow(s, CALLER_STACK(), NULL);
+    struct axp__lane *lane = axp__enter(hot_profiler());
+    if (!lane) return 0;
+    uint32_t id = register_site(lane, &s);
+    uint64_t token = open_scope(lane, site, id, CALLER_STACK(), NULL);
+    axp__leave(lane);
+    return token;
 }
 
 /* ---- the hot way --------------------------------------------------------------- */
