@@ -271,7 +271,7 @@ static void cache_name(struct axp__cached_name *c, const char *name,
                        uint32_t id)
 {
     size_t len = strlen(name) + 1;
-    bool is_short = len <= 16;
+    bool is_short = len <= 16 && ((uintptr_t)name & 4095) <= 4080;
     char bytes[16] = {0}, mask[16] = {0};
     c->short_at = is_short ? name : NULL;
     c->long_at = is_short ? NULL : name;
@@ -285,26 +285,43 @@ static void cache_name(struct axp__cached_name *c, const char *name,
     memcpy(c->mask, mask, sizeof mask);
 }
 
+uint32_t axp__thread_find_name(struct axp__thread *t, const char *name)
+{
+    struct axp__cached_name *home = axp__thread_cached(t, name);
+    for (unsigned way = 0; name && way < AXP__NAME_WAYS; way++) {
+        struct axp__cached_name *c = axp__thread_cached_near(t, home, way);
+        if (c->long_at != name && c->short_at != name) continue;
+        uint32_t id = c->id;
+        axp__signal_fence(); /* a text that is still there: so was the id */
+        const char *text = axp__get(&c->text);
+        return text && !strcmp(text, name) ? id : 0;
+    }
+    return 0;
+}
+
+/* Where it goes: for a buffer that was used again where it is, else where nothing
+ * is yet, else in place of another. */
+static struct axp__cached_name *place_for(struct axp__thread *t,
+                                          const char *name)
+{
+    struct axp__cached_name *home = axp__thread_cached(t, name), *free = NULL;
+    for (unsigned way = 0; way < AXP__NAME_WAYS; way++) {
+        struct axp__cached_name *c = axp__thread_cached_near(t, home, way);
+        if (c->long_at == name || c->short_at == name) return c;
+        if (!c->text && !free) free = c;
+    }
+    if (free) return free;
+    return axp__thread_cached_near(t, home, t->victim++ % AXP__NAME_WAYS);
+}
+
 uint32_t axp__thread_name_slow(struct axp__thread *t, const char *name)
 {
     if (!name || !*name) return AXP__NAME_UNNAMED;
-    struct axp__cached_name *home = axp__thread_cached(t, name);
-    struct axp__cached_name *same = NULL, *to = NULL;
-    for (unsigned way = 0; way < AXP__NAME_WAYS; way++) {
-        struct axp__cached_name *c = axp__thread_cached_near(t, home, way);
-        if (c->long_at == name || c->short_at == name) same = c;
-        if (!c->text && !to) to = c;
-    }
-    uint32_t id = same ? same->id : 0;
-    axp__signal_fence(); /* a text that is still there: so was the id */
-    const char *text = same ? axp__get(&same->text) : NULL;
-    if (text && !strcmp(text, name)) return id;
+    uint32_t id = axp__thread_find_name(t, name);
+    if (id) return id;
     id = axp__name_register(name, NULL);
     if (id == AXP__NAME_OTHER) return id; /* to be counted each time */
-    if (same) to = same;                  /* a buffer that was used again */
-    if (!to)
-        to = axp__thread_cached_near(t, home, t->victim++ % AXP__NAME_WAYS);
-    cache_name(to, name, id);
+    cache_name(place_for(t, name), name, id);
     return id;
 }
 

@@ -39,7 +39,8 @@
 
 /* What stood at a client's pointer when it was last used as a name: checked
  * at each use, since buffers are used again. Short names are compared as two
- * words, of which the mask picks the bytes up to and with the final 0. */
+ * words, of which the mask picks the bytes up to and with the final 0. One so near
+ * the end of its page that both words are not in it counts as long. */
 struct axp__cached_name {
     const char *short_at; /* the pointer; NULL: long, compare the text */
     uint32_t id;
@@ -188,8 +189,8 @@ static inline struct axp__cached_name *axp__thread_cached_near(
     return &t->names[(unsigned)(home - t->names) ^ way];
 }
 
-/* The id of a short name that is cached; 0: ask axp__thread_name_slow. It may
- * end before 16 bytes: the load stays within its page. HOT */
+/* The id of a short name that is cached; 0: ask axp__thread_find_name. It may
+ * end before 16 bytes: cache_name saw that the load stays within its page. HOT */
 __attribute__((no_sanitize("address"))) static inline uint32_t
 axp__thread_peek_name(struct axp__thread *t, const char *name)
 {
@@ -199,12 +200,15 @@ axp__thread_peek_name(struct axp__thread *t, const char *name)
         if (i == AXP__NAME_WAYS) return 0;
         c = axp__thread_cached_near(t, home, i);
     }
-    if (axp__unlikely(!name || ((uintptr_t)name & 4095) > 4080)) return 0;
+    if (axp__unlikely(!name)) return 0;
     __builtin_memcpy(w, name, 16);
     uint64_t differs =
         ((w[0] ^ c->word[0]) & c->mask[0]) | ((w[1] ^ c->word[1]) & c->mask[1]);
     return axp__likely(!differs) ? c->id : 0;
 }
+
+/* The id of any name that is cached, compared as a text; 0: none. */
+uint32_t axp__thread_find_name(struct axp__thread *t, const char *name);
 
 static inline uint32_t axp__thread_name_id(struct axp__thread *t,
                                            const char *name)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* axp_start and axp_stop: nested, overlapping, across threads. The clock is
  * moved by hand, so every time is exact. */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "test_support.h"
 
 struct side {
@@ -331,6 +334,44 @@ static void names_are_compared_by_content(void **state)
     axp_profiler_destroy(p);
 }
 
+/* Long ones too, from the second on by what is remembered of the buffer. */
+static void long_names_are_compared_by_content(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    char name[64];
+    for (int i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "a layer with a long name %d", i / 3);
+        axp_start(p, name);
+        ts_tick((uint64_t)i + 1);
+        axp_stop(p, name);
+    }
+    assert_int_equal(ts_op(p, "a layer with a long name 0").total_ns, 6);
+    assert_int_equal(ts_op(p, "a layer with a long name 1").total_ns, 15);
+    assert_int_equal(ts_all_warnings(p), 0);
+    axp_profiler_destroy(p);
+}
+
+/* A short name at the end of a page that nothing follows. */
+static void a_name_at_the_end_of_memory(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED && !mprotect(at + page, page, PROT_NONE));
+    char *name = memcpy(at + page - 4, "end", 4);
+    for (int i = 0; i < 3; i++) {
+        axp_start(p, name);
+        axp_stop(p, name);
+    }
+    assert_int_equal(ts_op(p, "end").calls, 3);
+    assert_int_equal(ts_all_warnings(p), 0);
+    axp_profiler_destroy(p);
+    munmap(at, 2 * page);
+}
+
 static void named_and_token_scopes_mix(void **state)
 {
     (void)state;
@@ -466,6 +507,8 @@ int main(void)
         cmocka_unit_test(open_calls_are_within_the_extremes),
         cmocka_unit_test(the_warning_names_what_it_was_seen_on),
         cmocka_unit_test(names_are_compared_by_content),
+        cmocka_unit_test(long_names_are_compared_by_content),
+        cmocka_unit_test(a_name_at_the_end_of_memory),
         cmocka_unit_test(named_and_token_scopes_mix),
         cmocka_unit_test(random_overlaps_account_for_all_time),
         cmocka_unit_test(threads_that_stop_each_others_scopes),
