@@ -72,16 +72,15 @@ static void put_payload(const struct common_range *r, const char *text)
 /* A library that a program loads itself has little room for thread-local
  * variables: a pointer. */
 struct thread {
-    axp_profiler *global;
     struct open {
-        const char *domain, *name;
-        bool is_step, is_told;
+        const char *domain;
+        uint32_t name; /* 0: not recorded */
+        bool is_step;
     } open[MOST_OPEN];
     uint32_t n;    /* may be more than is kept */
-    struct known { /* what a text was registered as, by where it lies */
+    struct known { /* the name of a domain's text, by where that lies */
         const char *at, *domain, *name;
         uint32_t own; /* where the text itself begins in the name */
-        bool is_step;
     } known[KNOWN];
 };
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
@@ -104,7 +103,6 @@ static __attribute__((noinline)) struct thread *make_thread(void)
     int error = errno;
     self = common_own_take(sizeof *self);
     if (self) pthread_setspecific(key, self);
-    if (self) self->global = axp_global();
     errno = error;
     return self;
 }
@@ -123,33 +121,38 @@ static int count_in(const struct thread *t, const char *domain)
     return n;
 }
 
-/* Texts are mostly constants: the same place, and mostly the same text. */
-static const struct known *know(struct thread *t, const struct common_range *r)
+static __attribute__((noinline)) const char *learn(struct known *k,
+                                                   const struct common_range *r)
 {
     char room[MOST_TEXT];
-    uintptr_t mixed = (uintptr_t)r->name ^ (uintptr_t)r->name >> 7;
-    struct known *k = &t->known[mixed % KNOWN];
-    if (k->at == r->name && k->domain == r->domain && k->name && r->name &&
-        !strcmp(k->name + k->own, r->name))
-        return k;
     const char *text = text_of(r, room);
     *k = (struct known){.at = r->name,
                         .domain = r->domain,
                         .name = axp_name(text, strlen(text)),
-                        .is_step = is_step(r, text)};
-    if (text == room) k->own = (uint32_t)strlen(r->domain) + 2;
+                        .own = (uint32_t)strlen(r->domain) + 2};
     if (k->own > strlen(k->name)) k->at = NULL; /* it was cut */
-    return k;
+    return k->name;
 }
 
-/* Where its start was not recorded its stop would end another thread's. */
+/* Of a domain's text the name that was made of both. Texts are mostly constants:
+ * the same place, and mostly the same text. */
+static const char *name_of(struct thread *t, const struct common_range *r)
+{
+    if (!r->name) return "";
+    if (!r->domain || !*r->domain) return r->name;
+    uintptr_t mixed = (uintptr_t)r->name ^ (uintptr_t)r->name >> 7;
+    struct known *k = &t->known[mixed % KNOWN];
+    bool is_known = k->at == r->name && k->domain == r->domain && k->name &&
+                    !strcmp(k->name + k->own, r->name);
+    return is_known ? k->name : learn(k, r);
+}
+
 static struct open start(struct thread *t, const struct common_range *r)
 {
-    const struct known *k = know(t, r);
-    axp_start(t->global, k->name);
-    bool is_told = axp_is_enabled(t->global);
-    put_payload(r, k->name);
-    return (struct open){r->domain, k->name, k->is_step, is_told};
+    const char *name = name_of(t, r);
+    struct open o = {r->domain, axp_range_start(name), is_step(r, name)};
+    put_payload(r, name);
+    return o;
 }
 
 /* No name is made for it. */
@@ -185,8 +188,8 @@ int common_range_pop(const char *domain)
     if (i < t->n) /* it is not the innermost */
         memmove(&t->open[i - 1], &t->open[i], (t->n - i) * sizeof o);
     t->n--;
-    if (o.is_told) axp_stop(t->global, o.name);
-    if (o.is_step) axp_step(t->global);
+    if (o.name) axp_range_stop(o.name);
+    if (o.is_step) axp_step(axp_global());
     return t->n ? count_in(t, domain) : 0;
 }
 

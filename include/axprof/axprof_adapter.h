@@ -54,6 +54,13 @@ AXP_API uint64_t axp_function_begin(uint32_t *site, const char *text);
 /* The same from a function that is not the one whose scope it is, and has
  * returned when the scope ends. A site that has its text needs no other. */
 AXP_API uint64_t axp_place_begin(uint32_t *site, const char *text);
+
+/* A scope by name in the global profiler, as axp_start begins one; returns what
+ * axp_range_stop ends it by, without looking the name up again. 0: it is not
+ * recorded. */
+AXP_API uint32_t axp_range_start(const char *name);
+AXP_API void axp_range_stop(uint32_t name);
+
 /* Calls of such a function that were counted and not recorded, since recording
  * them cost too much: `calls` more, `all` of them so far, which becomes a
  * counter of its name, and what counting the `calls` took. Views say that there

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "axprof/axprof_adapter.h"
 #include "test_support.h"
 
 struct side {
@@ -372,6 +373,29 @@ static void a_name_at_the_end_of_memory(void **state)
     munmap(at, 2 * page);
 }
 
+/* What axp_range_start returns ends it, whatever its text has become. */
+static void ranges_end_by_what_their_start_returned(void **state)
+{
+    (void)state;
+    char name[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, i < 2 ? "range" : "a range's long name");
+        uint32_t outer = axp_range_start(name);
+        uint32_t inner = axp_range_start("inner range");
+        memset(name, 0, sizeof name);
+        assert_true(outer && inner);
+        axp_range_stop(outer); /* they overlap */
+        axp_range_stop(inner);
+    }
+    axp_set_enabled(axp_global(), false);
+    assert_int_equal(axp_range_start("range"), 0);
+    axp_set_enabled(axp_global(), true);
+    assert_int_equal(axp_call_count(axp_global(), "range"), 2);
+    assert_int_equal(axp_call_count(axp_global(), "a range's long name"), 1);
+    assert_int_equal(axp_call_count(axp_global(), "inner range"), 3);
+    assert_int_equal(ts_all_warnings(axp_global()), 0);
+}
+
 static void named_and_token_scopes_mix(void **state)
 {
     (void)state;
@@ -509,6 +533,7 @@ int main(void)
         cmocka_unit_test(names_are_compared_by_content),
         cmocka_unit_test(long_names_are_compared_by_content),
         cmocka_unit_test(a_name_at_the_end_of_memory),
+        cmocka_unit_test(ranges_end_by_what_their_start_returned),
         cmocka_unit_test(named_and_token_scopes_mix),
         cmocka_unit_test(random_overlaps_account_for_all_time),
         cmocka_unit_test(threads_that_stop_each_others_scopes),
