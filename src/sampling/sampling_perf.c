@@ -464,7 +464,7 @@ bool axp__perf_next(struct axp__perf *p, bool is_end,
 {
     give_back(p);
     for (bool has_looked = false;;) {
-        uint64_t bytes;
+        uint64_t bytes = 0;
         struct ring *r = oldest(p);
         if (!r && has_looked) return false;
         if (!r) {
