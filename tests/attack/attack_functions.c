@@ -9,7 +9,7 @@
  * each instruction: handler_walk.h.
  *
  * Usage: attack_functions [N [SITUATION [HANDLER]]]: N instructions of each call
- * (8), equally far apart, from one that is drawn if N is given; all of them where
+ * (3), equally far apart, from one that is drawn if N is given; all of them where
  * there are fewer. SITUATION and HANDLER by name.
  * Skips where nobody may be traced (emulators). */
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include "handler_walk.h"
 #include "handler_warm.h"
 
-static uint64_t n_wanted = 8, drawn;
+static uint64_t n_wanted = 3, drawn;
 
 void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);

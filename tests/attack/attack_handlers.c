@@ -319,7 +319,7 @@ static void interrupt_at(uint64_t at, uint64_t of)
 
 /* ---- which instructions ------------------------------------------------------------------ */
 
-#define QUICK_HOT 12u /* of each, without an argument … */
+#define QUICK_HOT 6u /* of each, without an argument … */
 #define QUICK 1u
 
 static uint64_t n_wanted; /* of each; 0: without an argument */
