@@ -159,9 +159,10 @@ def test_paths_that_are_too_long(c, folder):
     gone.mkdir()
     done = run(["sh", "-c", f"rmdir {gone}; exec {program} scopes 10"], gone,
                env=environment(AXPROF_OUT="x.axp"))
-    equal((done.status, done.err),
-          (0, b"axprof: AXPROF_OUT: cannot write x.axp: No such file or "
-              b"directory; nothing was recorded\n"), "no folder")
+    said = done.err.splitlines()[-1:]  # an emulator's shell may miss it, too
+    equal((done.status, said),
+          (0, [b"axprof: AXPROF_OUT: cannot write x.axp: No such file or "
+               b"directory; nothing was recorded"]), "no folder")
     equal(record(c, folder, long, "workers", "1", "5", **NO_LEAKS).status, 0,
           "children")
     equal(list(folder.iterdir()), [], "files")
