@@ -17,7 +17,7 @@
 struct axp__crowd {
     double n_cpus;    /* 0: not known, and nothing else is */
     double lasts_ns;  /* so much of the run */
-    double ready_ns;  /* that threads stood ready then, together … */
+    double ready_ns;  /* that threads were in each other's way, together … */
     double wanted_ns; /* … and with what they ran */
     /* The same, whoever had the processors: the program alone wanted more. */
     double all_ready_ns;

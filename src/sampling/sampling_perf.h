@@ -9,7 +9,7 @@
  *          place again and again by one. All clocks of all CPUs differ, and
  *          every 20 ms or later the other one of each CPU takes over for one or
  *          two ms, in which the first stands still, and then goes on elsewhere.
- *          Never is neither on.
+ *          While one takes over both are on: never neither.
  *          A sample stands for the period of its clock.
  * Few      a thread has all events of all CPUs: each is made when it begins,
  *          and looked at whenever it gets its processor, also one that is off.
