@@ -28,7 +28,7 @@ static inline struct axp__hist_at axp__hist_at(uint64_t value)
 #if defined(__x86_64__) /* which counts from below, and shifts in cl alone */
     uint64_t top;       /* (gcc makes an int of it, and 64 bits of that) */
     __asm__("bsrq %1, %0" : "=r"(top) : "r"(u) : "cc");
-    return (struct axp__hist_at){62 - top, u >> (top - 6) & 63, top - 6};
+    return (struct axp__hist_at){62 - top, (u >> (top - 6)) - 64, top - 6};
 #else
     uint64_t zeros = (unsigned)__builtin_clzll(u);
     return (struct axp__hist_at){zeros - 1, u << zeros >> 57 & 63, zeros - 1};
