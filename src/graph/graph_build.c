@@ -133,7 +133,19 @@ static void on_end_waiting(struct axp__builder *b, const struct axp__spent *own,
         axp__build_wait_unknown(b, row, at > own->since ? at : own->since);
 }
 
-/* The time until a sample is its function's, where no scope is open. Time off
+/* What passed until a sample at work, in no scope: between two samples half is the
+ * former's and half is the later's, so that who is first or last between two nodes
+ * has no more of it than others. */
+static void share_sample(axp_graph *g, struct axp__spent *own, uint32_t op,
+                         axp_ns passed)
+{
+    bool follows = own->seen && own->seen == own->since; /* nothing else came */
+    axp_ns before = follows ? passed / 2 : 0;
+    axp__spent_add(g, own, own->op, before);
+    axp__spent_add(g, own, op, passed - before);
+}
+
+/* The time around a sample is its function's, where no scope is open. Time off
  * the processor is what it was off for. */
 static void on_sample(struct axp__builder *b, struct axp__spent *own,
                       const struct axp__record *r)
@@ -153,7 +165,6 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
         own->ready_until = r->time_ns;
     }
     if (own->is_waiting || r->time_ns <= own->since) return;
-    own->since = r->time_ns;
     if (r->argument == AXP_SAMPLE_READY) {
         axp__spent_add(g, own, AXP__OP_NO_CPU, off);
         axp__spent_add(g, own, own->op, passed - off);
@@ -163,16 +174,19 @@ static void on_sample(struct axp__builder *b, struct axp__spent *own,
         bool is_cpu = r->argument == AXP_SAMPLE_CPU;
         uint32_t op = is_cpu ? axp__graph_op_of_stack(&g->ops, r->stack)
                              : AXP__OP_BLOCKED;
-        if (is_cpu) off = passed;
         if (r->stack)
             *(is_cpu ? &own->at_work : &own->off) =
                 (struct axp__seen){r->stack, r->time_ns};
-        axp__spent_add(g, own, op, off);
-        axp__spent_add(g, own, own->op, passed - off);
-        if (!is_cpu) return;
-        own->held = own->op = op;
-        own->seen = r->time_ns;
+        if (is_cpu) {
+            share_sample(g, own, op, passed);
+            own->held = own->op = op;
+            own->seen = r->time_ns;
+        } else {
+            axp__spent_add(g, own, op, off);
+            axp__spent_add(g, own, own->op, passed - off);
+        }
     }
+    own->since = r->time_ns;
 }
 
 void axp__build_sample(struct axp__builder *b, struct axp__record *r,

@@ -135,7 +135,8 @@ def check_report(data):
         if finding["name"] in ("(threads)", "(no scope)"):
             check(finding["saving_ns"] <= wall, finding)
             continue
-        own = by_name[finding["name"]]
+        # what the kernel maps into each program is its caller's call
+        own = by_name[finding["name"]] + by_name.get("[vdso]", 0)
         # what the kernel does for it, as well, or its library
         if (finding["type"] == "IoWait" or
                 "with what it calls in its library" in finding["description"]):

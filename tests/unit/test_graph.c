@@ -401,6 +401,25 @@ static void a_wait_with_a_stack_is_no_work(void **state)
     done(v, g);
 }
 
+/* Between two samples half of the time is each one's: 10 ms of either, though the
+ * first was seen at 5 ms and the other at 15. */
+static void samples_share_the_time_between_them(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t first = script_function(s, 0), second = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {5 * MS, 100, 5 * MS, first, AXP_SAMPLE_CPU, 100, false},
+        {15 * MS, 100, 10 * MS, second, AXP_SAMPLE_CPU, 100, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 20 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s, at, 2);
+    axp_graph *g = graph_of(v);
+    assert_int_equal(script_path(g, "0x1000"), 10 * MS);
+    assert_int_equal(script_path(g, "0x2000"), 10 * MS);
+    done(v, g);
+}
+
 /* A region that begins at 10 ms: its other thread has no processor from 12 to 24,
  * and who met it none from 24 to 29. Nobody's work is in these 20 ms, and the rest
  * goes to waking them. */
@@ -727,6 +746,7 @@ int main(void)
         cmocka_unit_test(spans_of_a_device_wait_for_their_launch),
         cmocka_unit_test(time_off_the_processor_is_told_apart),
         cmocka_unit_test(a_wait_with_a_stack_is_no_work),
+        cmocka_unit_test(samples_share_the_time_between_them),
         cmocka_unit_test(a_team_is_waited_for_without_a_processor),
         cmocka_unit_test(a_wait_has_its_two_parts),
         cmocka_unit_test(an_unknown_thread_is_nobody),
