@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -151,6 +150,13 @@ static const void *jumper(const uint8_t *return_address)
     if (!to || !find(to, &there) || is_runtime(there.dlfo_link_map))
         return NULL;
     return to;
+}
+
+bool openmp_call_is_of_runtime(const void *return_address)
+{
+    struct dl_find_object of;
+    return return_address && find((const char *)return_address - 1, &of) &&
+           is_runtime(of.dlfo_link_map);
 }
 
 /* Those that were asked for. */

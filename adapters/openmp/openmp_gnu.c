@@ -207,7 +207,7 @@ static struct call begin(const struct runtime *real, function_t *function,
     void *at;
     int error = errno;
     memcpy(&at, &function, sizeof at);
-    struct call call = {function, data, openmp_team_begin(at), real};
+    struct call call = {function, data, openmp_team_begin(at, NULL), real};
     errno = error;
     return call;
 }

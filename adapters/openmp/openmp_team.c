@@ -250,12 +250,13 @@ static struct openmp_team *take_team(uint64_t *number)
     return &teams[*number % N_TEAMS];
 }
 
-struct openmp_team *openmp_team_begin(const void *function)
+struct openmp_team *openmp_team_begin(const void *at, const void *function)
 {
     uint64_t number;
     struct openmp_team *team = take_team(&number);
     __atomic_store_n(&team->number, 0, __ATOMIC_RELEASE);
-    team->function = function;
+    team->function = function ? function : at;
+    team->at = at;
     team->n_members = 0;
     team->n_arrived = 0;
     team->last[0] = team->last[1] = (axp_giver){0};

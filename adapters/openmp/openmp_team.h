@@ -24,15 +24,17 @@
 
 /* What all members read, and what each of them changes. */
 struct openmp_team {
-    _Alignas(64) uint64_t number; /* of all teams; 0: none yet */
-    const void *function;
+    _Alignas(64) uint64_t number;    /* of all teams; 0: none yet */
+    const void *function;            /* its name … */
+    const void *at;                  /* … and where it was begun */
     axp_giver begun;                 /* by who met the region */
     uint32_t n_members;              /* 0: not known */
     _Alignas(64) uint64_t n_arrived; /* at its barriers */
     axp_giver last[2];               /* who came last to one, two rounds */
 };
 
-struct openmp_team *openmp_team_begin(const void *function);
+/* function NULL: it has the name of where it was begun. */
+struct openmp_team *openmp_team_begin(const void *at, const void *function);
 void openmp_team_end(struct openmp_team *team);
 
 /* is_pool: the thread is one of the runtime's, which waited for this. */

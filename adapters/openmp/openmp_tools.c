@@ -128,13 +128,30 @@ static const void *place_of(const void *return_address)
     return return_address ? (const char *)return_address - 1 : NULL;
 }
 
+/* The place that made an explicit task. */
+static const void *place_of_task(const union data *task)
+{
+    return (const void *)(uintptr_t)(task->value >> PLACE_SHIFT);
+}
+
+/* The region, or the task, that a region is met in; NULL: none. */
+static const void *function_around(const union data *task)
+{
+    if (!task || !task->ptr) return NULL;
+    if (task->value & IS_EXPLICIT) return place_of_task(task);
+    return ((const struct openmp_team *)task->ptr)->function;
+}
+
 static void on_parallel_begin(union data *task, const void *frame,
                               union data *parallel, unsigned requested,
                               int flags, const void *return_address)
 {
-    (void)task, (void)frame, (void)requested, (void)flags;
+    (void)frame, (void)requested, (void)flags;
     int error = errno;
-    parallel->ptr = openmp_team_begin(openmp_call_place(return_address));
+    const void *around = function_around(task);
+    if (around && !openmp_call_is_of_runtime(return_address)) around = NULL;
+    parallel->ptr =
+        openmp_team_begin(openmp_call_place(return_address), around);
     errno = error;
 }
 
@@ -170,8 +187,7 @@ static bool is_of_end(int kind, const struct openmp_team *team,
 {
     return kind == BARRIER_PARALLEL ||
            (kind == BARRIER_IMPLICIT &&
-            (!return_address ||
-             openmp_call_place(return_address) == team->function));
+            (!return_address || openmp_call_place(return_address) == team->at));
 }
 
 static void on_sync_region(int kind, int endpoint, union data *parallel,
@@ -236,11 +252,6 @@ static void on_task_create(union data *by, const void *frame,
     created->value = (uint64_t)(uintptr_t)place_of(return_address)
                          << PLACE_SHIFT |
                      IS_EXPLICIT;
-}
-
-static const void *place_of_task(const union data *task)
-{
-    return (const void *)(uintptr_t)(task->value >> PLACE_SHIFT);
 }
 
 /* A task that waits for others may run one of them meanwhile, inside of it. */

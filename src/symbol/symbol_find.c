@@ -27,6 +27,7 @@
 
 #define MAX_FRAMES 64   /* nested inlining beyond that is cut … */
 #define MAX_CHAIN 128   /* … with the blocks around it */
+#define MAX_ROWS 16     /* of lines without a number, one after another */
 #define MAX_TYPES 8     /* pointers and qualifiers before one */
 #define MAX_HEADERS 256 /* of a module */
 #define MAX_SECTIONS 65536
@@ -227,15 +228,34 @@ static Dwarf_Die *find_unit(struct module *m, Dwarf_Addr at, Dwarf_Addr *bias)
     return NULL;
 }
 
-static void set_line(struct axp__symbolizer *s, struct module *m, Dwarf_Addr at,
-                     struct axp__symbol *out)
+/* The line of an address; what compilers made for no line in particular has the
+ * number 0, and is where the code before it is, if that is of the same file and of
+ * the function, which begins there. 0: nobody knows. */
+static int find_line(Dwarf_Die *unit, Dwarf_Addr at, Dwarf_Addr begin,
+                     const char **file)
 {
     int number = 0;
+    for (unsigned i = 0; i < MAX_ROWS && at >= begin; i++) {
+        Dwarf_Addr row;
+        Dwarf_Line *line = dw->dwarf_getsrc_die(unit, at);
+        const char *of = line ? dw->dwarf_linesrc(line, NULL, NULL) : NULL;
+        if (!of || dw->dwarf_lineno(line, &number)) return 0;
+        if (!*file) *file = of;
+        if (strcmp(of, *file) != 0) number = 0;
+        if (number || dw->dwarf_lineaddr(line, &row) || !row) return number;
+        at = row - 1;
+    }
+    return 0;
+}
+
+static void set_line(struct axp__symbolizer *s, struct module *m, Dwarf_Addr at,
+                     Dwarf_Addr begin, struct axp__symbol *out)
+{
     Dwarf_Addr bias;
+    const char *file = NULL;
     Dwarf_Die *unit = find_unit(m, at, &bias);
-    Dwarf_Line *line = unit ? dw->dwarf_getsrc_die(unit, at - bias) : NULL;
-    const char *file = line ? dw->dwarf_linesrc(line, NULL, NULL) : NULL;
-    if (!file || dw->dwarf_lineno(line, &number)) return;
+    int number = unit ? find_line(unit, at - bias, begin - bias, &file) : 0;
+    if (!file) return;
     out->file = keep(s, file);
     out->line = number;
 }
@@ -367,7 +387,7 @@ size_t axp__symbol_find(struct axp__symbolizer *s,
     Dwarf_Addr at = place->address + m->bias;
     const struct axp__named_code *named = axp__name_table_find(&m->names, at);
     if (!named) return find_unnamed(s, m, place->address, out, cap);
-    set_line(s, m, at, &last);
+    set_line(s, m, at, named->begin, &last);
     if (named->begin == at)
         set_begin_line(s, m, at, &last);
     else

@@ -2,6 +2,7 @@
 /* Regions of LLVM's OpenMP that are the last of their functions, which jump to the
  * runtime instead of calling it: each has its own function's name. Built by clang
  * with -O2. */
+#include <omp.h>
 #include <string.h>
 
 #include "wait_check.h"
@@ -31,6 +32,18 @@ __attribute__((noinline)) static void calls(void)
     n_entered--;
 }
 
+/* The inner one is the last of the outer one's own function, which the runtime
+ * calls. */
+__attribute__((noinline)) static void nests(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp parallel num_threads(2)
+        __atomic_add_fetch(&n_entered, 1, __ATOMIC_RELAXED);
+    }
+    n_entered--;
+}
+
 static uint64_t calls_of(const axp_view *v, const char *function)
 {
     size_t n = axp_view_ops(v, AXP_BY_CALLS, NULL, 0), len = strlen(function);
@@ -55,6 +68,7 @@ static axp_view *record(const char *path)
         jumps_second();
         jumps_first();
         calls();
+        nests();
     }
     CHECK(!axp_finish(axp_global()));
     CHECK(axp_open(&path, 1, &view) == AXP_OK);
@@ -66,6 +80,7 @@ int main(void)
 {
     char path[] = "/tmp/axprof-openmp-XXXXXX";
     int fd = mkstemp(path);
+    omp_set_max_active_levels(2);
     CHECK(fd >= 0 && !close(fd) && !unlink(path));
     axp_view *v = record(path);
     printf("jumps_first %llu, jumps_second %llu, calls %llu, others %llu\n",
@@ -76,6 +91,7 @@ int main(void)
     CHECK(calls_of(v, "jumps_first") == 2 * 2 * ROUNDS);
     CHECK(calls_of(v, "jumps_second") == 2 * ROUNDS);
     CHECK(calls_of(v, "calls") == 2 * ROUNDS);
+    CHECK(calls_of(v, "nests") == (2 + 2 * 2) * ROUNDS);
     CHECK(calls_of(v, "record") + calls_of(v, "main") == 0);
     axp_view_destroy(v);
     puts("regions have their own functions' names");

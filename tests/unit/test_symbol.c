@@ -48,6 +48,22 @@ __attribute__((noinline)) static void *outer(void)
     return address;
 }
 
+/* An instruction that the compiler made for no line in particular: number 0, as
+ * clang writes it; gcc's assembler leaves it to the line before by itself. */
+#if defined __x86_64__
+#define ADDRESS_OF_1 "leaq 1f(%%rip), %0"
+#else
+#define ADDRESS_OF_1 "adr %0, 1f"
+#endif
+enum { NO_LINE = __LINE__ + 2 };
+__attribute__((noinline)) static void *of_no_line(void)
+{
+    void *address;
+    __asm__ volatile(ADDRESS_OF_1 "\n\t.loc 1 0\n1:\tnop\n\tnop"
+                     : "=r"(address));
+    return address;
+}
+
 static int take_bias(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)size;
@@ -125,6 +141,20 @@ static void test_inlined(void **state)
     assert_in_range(frames[n - 1].line, OUTER_LINE, OUTER_LINE + 5);
     /* The count does not depend on the room. */
     assert_int_equal(axp__symbol_find(s, &place, frames, 0), n);
+    axp__symbolizer_destroy(s);
+}
+
+static void test_no_line(void **state)
+{
+    (void)state;
+    struct axp__symbol frames[8] = {{0}};
+    struct axp__symbolizer *s =
+        axp__symbolizer_create((struct axp__folders){0});
+    struct axp__place place = place_of((uintptr_t)of_no_line());
+    size_t n = axp__symbol_find(s, &place, frames, 8);
+    assert_true(n >= 1);
+    assert_string_equal(frames[0].name, "of_no_line");
+    assert_in_range(frames[0].line, NO_LINE, NO_LINE + 5);
     axp__symbolizer_destroy(s);
 }
 
@@ -405,6 +435,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_function),
         cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_no_line),
 #ifndef __clang__
         cmocka_unit_test(test_nested),
 #endif
