@@ -51,8 +51,10 @@ export function scratch() {
     return dir;
 }
 
-/** Opens a file; `page.noise` collects requests, console messages and errors. */
-export async function open(browser, file, {hash = "", context: contextOptions = {}, wait = true, before = null} = {}) {
+/** Opens a file, or null: nothing yet; `page.noise` collects requests, console
+ * messages and errors. */
+export async function open(browser, file, options = {}) {
+    const {context: contextOptions = {}, before = null} = options;
     const context = await browser.newContext({viewport: {width: 1280, height: 800}, offline: true, ...contextOptions});
     const page = await context.newPage();
     page.noise = [];
@@ -63,7 +65,11 @@ export async function open(browser, file, {hash = "", context: contextOptions = 
     page.on("console", (m) => page.noise.push(`console ${m.type()}: ${m.text()}`));
     page.on("pageerror", (e) => page.noise.push(`error ${e.message}`));
     if (before) await before(page);
+    if (file) await visit(page, file, options);
+    return page;
+}
+
+export async function visit(page, file, {hash = "", wait = true} = {}) {
     await page.goto(pathToFileURL(file).href + hash);
     if (wait) await page.locator("html[data-ready]").waitFor({state: "attached", timeout: 60000});
-    return page;
 }
