@@ -448,36 +448,40 @@ static bool one_turn(void (*scenario)(void), uint64_t nth, enum mode mode)
     return *torture.n_failed > 0;
 }
 
-/* The first 12 and every stride-th after them; under the race detector, where
- * a turn takes a second, fewer. */
-#define N_FIRST (STRESS_TSAN ? 2 : 12)
+/* The first n_first and every stride-th after them; under the race detector,
+ * where a turn takes a second, fewer. */
+#define MOST_FIRST (STRESS_TSAN ? 2 : UINT64_MAX)
 #define WIDER (STRESS_TSAN ? 2 : 1)
 
-static uint64_t all_turns(void (*scenario)(void), uint64_t stride)
+static uint64_t all_turns(void (*scenario)(void), uint64_t n_first,
+                          uint64_t stride)
 {
+    if (n_first > MOST_FIRST) n_first = MOST_FIRST;
     uint64_t n_all = 0;
     for (enum mode mode = ONE; mode <= FROM_ON; mode++) {
         uint64_t n = 0, nth = 1;
         while (n_bad < 50 && one_turn(scenario, nth, mode)) {
             n++;
-            nth += n < N_FIRST ? 1 : stride * WIDER;
+            nth += n < n_first ? 1 : stride * WIDER;
         }
         n_all += n;
     }
     return n_all;
 }
 
-static uint64_t expected_number(const char *file)
+/* The number beside this stride in EXPECTED. */
+static uint64_t expected_number(const char *file, uint64_t stride)
 {
-    unsigned long long n = 0;
+    unsigned long long at, n, found = 0;
     char line[128];
     FILE *f = fopen(file, "r");
     CHECK(f != NULL);
     while (fgets(line, sizeof line, f))
-        if (sscanf(line, "tape %llu", &n) == 1) break;
+        if (sscanf(line, "tape %llu %llu", &at, &n) == 2 && at == stride)
+            found = n;
     fclose(f);
-    CHECK(n > 0);
-    return n;
+    CHECK(found > 0);
+    return found;
 }
 
 int main(int argc, char **argv)
@@ -489,9 +493,10 @@ int main(int argc, char **argv)
                      {"with a limit", with_a_limit},
                      {"in a child", in_a_child}};
     uint64_t n_all = 0;
-    CHECK(argc == 3);
-    uint64_t stride = (uint64_t)atoi(argv[2]);
-    CHECK(stride > 0 && mkdtemp(folder));
+    CHECK(argc == 4);
+    uint64_t n_first = (uint64_t)atoi(argv[2]);
+    uint64_t stride = (uint64_t)atoi(argv[3]);
+    CHECK(n_first > 0 && stride > 0 && mkdtemp(folder));
     snprintf(path, sizeof path, "%s/run.axp", folder);
     torture.n_failed = __real_mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -501,7 +506,7 @@ int main(int argc, char **argv)
     for (size_t s = 0; s < n_scenarios; s++)
         for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
             torture.turn = &turns[i];
-            uint64_t n = all_turns(scenarios[s].run, stride);
+            uint64_t n = all_turns(scenarios[s].run, n_first, stride);
             printf("%-20s %-24s %4" PRIu64 "\n", scenarios[s].name,
                    turns[i].name, n);
             fflush(stdout);
@@ -510,7 +515,7 @@ int main(int argc, char **argv)
     printf("%" PRIu64 " failures injected, %d bad\n", n_all, n_bad);
     CHECK(!rmdir(folder));
     stress_left_remove(folder); /* spools of files that could not be made */
-    if (n_all < expected_number(argv[1]) / (STRESS_TSAN ? 6 : 1)) {
+    if (n_all < expected_number(argv[1], stride) / (STRESS_TSAN ? 6 : 1)) {
         printf("FAILED  fewer than tests/torture/EXPECTED says\n");
         return 1;
     }
