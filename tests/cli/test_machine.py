@@ -18,6 +18,7 @@ from run_support import check, environment, equal, main, run
 class Context:
     def __init__(self, axprof, programs):
         self.axprof, self.programs = pathlib.Path(axprof), pathlib.Path(programs)
+        self.in_a_hurry = None  # a cache that `axprof run` made
 
 
 def env_with(folder, **more):
@@ -100,7 +101,7 @@ def test_measures_and_keeps(c, folder):
 
 def test_refresh(c, folder):
     """What is kept is shown, but not what run measured in a hurry."""
-    run_once(c, folder, "a.axp")
+    run_with_cache(c, folder, "a.axp")
     file = cached(folder)
     lines = file.read_text().splitlines(keepends=True)
     state = next(l for l in lines if l.startswith("state "))
@@ -118,7 +119,7 @@ def test_refresh(c, folder):
 
 def test_hostile_cache(c, folder):
     """What is no machine, or of another one, is measured again."""
-    run_once(c, folder, "0.axp")
+    run_with_cache(c, folder, "0.axp")
     file = cached(folder)
     good = file.read_text()
     other = good.replace("cpu ", "cpu Another ", 1)
@@ -168,6 +169,19 @@ def run_once(c, folder, name, *options, env=None):
                 env or env_with(folder))
 
 
+def run_with_cache(c, folder, name):
+    """run_once with what an earlier test's run measured, which takes 3 s."""
+    if c.in_a_hurry:
+        file, text = c.in_a_hurry
+        kept = folder / "cache" / "axprof"
+        kept.mkdir(parents=True, mode=0o700)
+        (kept / file).write_text(text)
+        (kept / file).chmod(0o600)
+    done = run_once(c, folder, name)
+    c.in_a_hurry = cached(folder).name, cached(folder).read_text()
+    return done
+
+
 def report(c, folder, name):
     done = call([c.axprof, "report", folder / name, "-f", "json"], folder,
                 environment())
@@ -209,7 +223,7 @@ def test_run_without(c, folder):
 
 def test_recording_of_another_machine(c, folder):
     """The peaks are those of the machine that ran, wherever it is read."""
-    run_once(c, folder, "a.axp")
+    run_with_cache(c, folder, "a.axp")
     before = report(c, folder, "a.axp")
     file = cached(folder)
     file.write_text(file.read_text().replace("compute f32", "compute f64"))
