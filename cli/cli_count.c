@@ -12,6 +12,8 @@
 
 enum { MOST = 1 << 20 };
 
+#define FORKED ((uint64_t)1 << 63)
+
 typedef struct record {
     uint64_t pid, space;
 } record;
@@ -52,6 +54,8 @@ uint64_t cli_count_missed(const char *path, const pid_t *seen, size_t n_seen)
     uint64_t missed = 0, last = 0;
     record *records = path ? read_records(path, &n) : NULL;
     if (n && stat("/proc/self/ns/pid", &own)) n = 0;
+    for (size_t i = 0; i < n; i++)
+        records[i].pid &= ~FORKED;
     if (n) qsort(records, n, sizeof *records, by_pid);
     pid_t *sorted = cli_alloc(n_seen + 1, sizeof *sorted);
     if (n_seen) memcpy(sorted, seen, n_seen * sizeof *sorted);
@@ -66,4 +70,15 @@ uint64_t cli_count_missed(const char *path, const pid_t *seen, size_t n_seen)
     free(sorted);
     free(records);
     return missed;
+}
+
+uint64_t cli_count_begun(const char *path)
+{
+    size_t n = 0;
+    uint64_t begun = 0;
+    record *records = path ? read_records(path, &n) : NULL;
+    for (size_t i = 0; i < n; i++)
+        begun += !(records[i].pid & FORKED);
+    free(records);
+    return begun;
 }

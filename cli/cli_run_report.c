@@ -17,11 +17,13 @@
 
 #include "cli/cli_blas.h"
 #include "cli/cli_clock.h"
+#include "cli/cli_count.h"
 #include "cli/cli_machine.h"
 #include "cli/cli_malloc.h"
 #include "cli/cli_output.h"
 #include "cli/cli_report.h"
 #include "cli/cli_say.h"
+#include "cli/cli_start.h"
 
 static void say_killed(const cli_run *r, cli_oom_kills killed)
 {
@@ -285,6 +287,17 @@ static void record_machine(const cli_run *r)
     axp_machine_destroy(m);
 }
 
+/* Of a few programs it is too little to speak of. */
+enum { MANY_BEGUN = 8 };
+
+static void record_starts(const cli_run *r)
+{
+    uint64_t begun = r->preload ? cli_count_begun(r->count) : 0;
+    if (begun < MANY_BEGUN) return;
+    uint64_t all = begun * cli_start_ns(r->preload);
+    if (all) axp_outside_took(r->profiler, "axprof.start_ns", all);
+}
+
 void cli_run_report(cli_run *r)
 {
     cli_drains_finish(r->drains);
@@ -293,6 +306,7 @@ void cli_run_report(cli_run *r)
     if (r->profiler && r->sampling.seen.followed_ns)
         axp_outside_took(r->profiler, "axprof.follow_ns",
                          r->sampling.seen.followed_ns);
+    if (r->profiler) record_starts(r);
     if (r->profiler) axp_outside_lost(r->profiler, r->sampling.seen.lost);
     if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
     cli_drains_wait(r->drains);

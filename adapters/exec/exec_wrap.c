@@ -67,16 +67,18 @@ static bool has_room(int fd, size_t bytes)
             (rlim_t)file.st_size + bytes <= limit.rlim_cur);
 }
 
+#define FORKED ((uint64_t)1 << 63) /* no program has begun: cli_count.h */
+
 /* A process that is over before the run looks at it would not be known of. Also
  * in the child of a fork, which is no point of cancellation: nothing that waits
  * or allocates. */
-static void be_counted(void)
+static void be_counted(uint64_t how)
 {
     int error = errno, cancel;
     struct stat space;
     uint64_t record[2] = {0};
     if (!count_path || exec_is_filtered) return;
-    record[0] = (uint64_t)getpid();
+    record[0] = (uint64_t)getpid() | how;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     if (!stat("/proc/self/ns/pid", &space)) record[1] = space.st_ino;
     int fd = open(count_path,
@@ -90,13 +92,18 @@ static void be_counted(void)
     errno = error;
 }
 
+static void count_fork(void)
+{
+    be_counted(FORKED);
+}
+
 static void begin_counting(void)
 {
     const char *path = secure_getenv("AXPROF_COUNT");
     if (!path || count_path) return;
     count_path = common_own_text(path);
-    be_counted();
-    pthread_atfork(NULL, NULL, be_counted);
+    be_counted(0);
+    pthread_atfork(NULL, NULL, count_fork);
 }
 
 __attribute__((constructor)) static void load(void)

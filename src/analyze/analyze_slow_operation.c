@@ -211,6 +211,16 @@ static void set_kernel(struct axp__analysis *a, struct axp__draft *d)
         axp__draft_advise(a, d, "ask the kernel less often in %s", by);
 }
 
+/* What it took to load axprof into the run's programs is mostly the kernel's time:
+ * so much of a share is ours. */
+static double loading_share(const axp_view *v, const axp_op *op)
+{
+    double loading = (double)axp__view_cost_ns(v, "axprof.start_ns"), ran = 0;
+    for (size_t i = 0; i < v->n_threads; i++)
+        ran += (double)v->threads[i].cpu_ns;
+    return op->is_kernel && ran > loading ? loading / ran : 0;
+}
+
 static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
 {
     static const double steps[3] = {25, 35, 50};
@@ -237,7 +247,10 @@ static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)
         axp__draft_metric(d, "call_count", (double)op->calls);
     }
     set_fraction(a, d, op);
-    if (op->is_kernel) set_kernel(a, d);
+    if (op->is_kernel) {
+        d->fraction *= 1 - fmin(1, loading_share(a->v, op) / op->time_share);
+        set_kernel(a, d);
+    }
     return d;
 }
 
@@ -254,7 +267,7 @@ static struct axp__draft *look_at(struct axp__analysis *a, const axp_op *op)
     double wall = (double)a->v->duration_ns *
                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
     bool is_slow = !is_wait(op) && !op->is_own &&
-                   axp__sure_share(op) >= least &&
+                   axp__sure_share(op) - loading_share(a->v, op) >= least &&
                    axp__wall_reaches(a->wall, op, wall);
     return is_slow ? add(a, op) : NULL;
 }

@@ -54,26 +54,49 @@ struct own_time { /* of the program's threads, and of it what recording took */
     axp_ns work, own;
 };
 
+static double ran_ns(const axp_view *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->n_threads; i++)
+        sum += (double)v->threads[i].cpu_ns;
+    return sum > (double)v->sampled_ns ? sum : (double)v->sampled_ns;
+}
+
+static bool is_outside(const axp_view *v, int64_t row)
+{
+    return row < 0 || axp__row_is_outside(v, &v->capture->rows[row]);
+}
+
+/* Who had no processor had none while it recorded, too; what was told from outside
+ * was for all of them. */
 static struct own_time own_time(const axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     struct own_time t = {0, 0};
+    double others = ran_ns(v), ran = 0, all = 0; /* others record nothing */
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (c->rows[i].track || is_outside(v, (int64_t)i)) continue;
+        axp_ns work = axp__view_at_work(v, i);
+        t.work += work;
+        ran += (double)work / axp__view_longer(v, i);
+    }
+    others -= ran;
+    if (others > 0) t.work += axp__whole(others), ran += others;
+    double longer = ran > 0 ? (double)t.work / ran : 1;
     for (size_t i = 0; i < c->n_lanes; i++) {
         const struct axp__cap_lane *lane = &c->lanes[i];
-        double own = (double)axp__lane_own_ns(v, lane);
-        /* Who had no processor had none while it recorded, too. */
-        if (lane->row >= 0) own *= axp__view_longer(v, (size_t)lane->row);
-        t.own += axp__whole(own);
+        all = (double)axp__lane_own_ns(v, lane);
+        t.own +=
+            axp__whole(all * (is_outside(v, lane->row)
+                                  ? longer
+                                  : axp__view_longer(v, (size_t)lane->row)));
     }
-    for (size_t i = 0; i < c->n_rows; i++)
-        if (!c->rows[i].track && !axp__row_is_outside(v, &c->rows[i]))
-            t.work += axp__view_at_work(v, i);
     return t;
 }
 
 /* What recording took, by what was recorded; ns of the threads that did. */
 struct parts {
-    double all, memory, follow, counters, scopes;
+    double all, memory, follow, start, counters, scopes;
 };
 
 static double part_of(double most, double left)
@@ -86,12 +109,14 @@ static struct parts parts_of(const axp_view *v)
     const struct axp__capture *c = v->capture;
     struct parts p = {.follow =
                           (double)axp__view_cost_ns(v, "axprof.follow_ns"),
+                      .start = (double)axp__view_cost_ns(v, "axprof.start_ns"),
                       .memory = (double)axp__view_memory_ns(v),
                       .counters = (double)axp__view_counters_ns(v)};
     for (size_t i = 0; i < c->n_lanes; i++)
         p.all += (double)axp__lane_own_ns(v, &c->lanes[i]);
     p.scopes = p.all;
     p.scopes -= part_of(p.follow, p.scopes);
+    p.scopes -= part_of(p.start, p.scopes);
     p.scopes -= part_of(p.memory, p.scopes);
     p.scopes -= part_of(p.counters, p.scopes);
     return p;
@@ -166,11 +191,16 @@ static struct taker most_taking(const axp_view *v, const struct parts *p)
     double most = p->scopes;
     if (p->counters > most) most = p->counters;
     if (p->memory > most) most = p->memory;
-    if (p->follow > most)
+    if (p->follow > most && p->follow >= p->start)
         return (struct taker){"threads: recording took ",
                               ", most of it to start them so that each is "
                               "sampled; --sample off takes none",
                               v->n_threads, NULL};
+    if (p->start > most)
+        return (struct taker){"processes: recording took ",
+                              ", most of it to load axprof into each program; "
+                              "--without all takes none",
+                              axp__view_n_processes(v), NULL};
     return p->scopes >= most     ? scope_taker(v)
            : p->counters >= most ? counter_taker(v)
                                  : memory_taker(v);
@@ -180,14 +210,6 @@ static struct taker most_taking(const axp_view *v, const struct parts *p)
 struct met {
     double least, most, share;
 };
-
-static double ran_ns(const axp_view *v)
-{
-    double sum = 0;
-    for (size_t i = 0; i < v->n_threads; i++)
-        sum += (double)v->threads[i].cpu_ns;
-    return sum > (double)v->sampled_ns ? sum : (double)v->sampled_ns;
-}
 
 /* False: they are too few to say. */
 static bool samples_met(const axp_view *v, struct met *met)
@@ -205,15 +227,16 @@ static bool samples_met(const axp_view *v, struct met *met)
 }
 
 /* What recording took, by what samples met of it. What it took to have threads
- * sampled is the kernel's time. */
+ * sampled is the kernel's time; to load us, the kernel's, the loader's and ours. */
 static double settled(const axp_view *v, const struct parts *p, bool has_hooks)
 {
-    double ours = p->all - part_of(p->follow, p->all);
+    double unseen = part_of(p->follow + p->start, p->all);
+    double ours = p->all - unseen;
     struct met met;
     if (!samples_met(v, &met)) return p->all;
-    double rest = p->all - ours;
-    if (ours > met.most) return rest + met.most;
-    return ours < met.least && !has_hooks ? rest + met.least : p->all;
+    if (ours > met.most) return unseen + met.most;
+    if (ours + p->start >= met.least || has_hooks) return p->all;
+    return unseen - p->start + met.least;
 }
 
 static double share_of(const axp_view *v, const struct parts *p, bool has_hooks)

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import sys
 
@@ -317,6 +318,29 @@ def test_short_processes(c, folder):
     check(seen + missed >= n + 1, "seen", seen, "missed", missed)
     check(seen - n - 1 <= missed + seen <= 2 * n + 2, seen, missed)
     equal(len(list(folder.glob("*.parts"))), 0, "parts")
+
+
+@run_support.beside_others
+def test_loading_is_stated(c, folder):
+    """Of many short programs most of the time may be ours, and is not theirs:
+    said, within a third of what they take without, and no finding."""
+    loop = ["sh", "-c", "i=0; while [ $i -lt 100 ]; do /bin/true; "
+            "i=$((i + 1)); done"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(loop, folder, env=environment())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    plain = (after.ru_utime + after.ru_stime - before.ru_utime -
+             before.ru_stime)
+    data, _ = profile(c, folder, *loop)
+    taken = sum(t["cpu_ns"] for t in data["threads"]) / 1e9
+    if not taken:
+        return  # the kernel tells nothing
+    said = [w["text"] for w in data["warnings"] if w["code"] == "own_overhead"]
+    check(said and "load axprof" in said[0], data["warnings"])
+    stated = float(re.search(r"about ([\d.]+) %", said[0])[1]) / 100
+    check(2 / 3 < stated / (1 - plain / taken) < 4 / 3, stated, plain, taken)
+    equal([f["name"] for f in data["findings"]
+           if f["severity"] in ("high", "critical")], [], "findings")
 
 
 def test_ranks(c, folder):

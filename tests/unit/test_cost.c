@@ -114,6 +114,20 @@ static void following_is_stated(void **state)
     axp_view_destroy(v);
 }
 
+/* And what it took to load us into programs, though no sample shows it. */
+static void loading_is_stated(void **state)
+{
+    (void)state;
+    run(100, 0); /* 5 µs of 105 */
+    axp_outside_took(axp_global(), "axprof.start_ns", 16000);
+    axp_view *v = ts_snapshot(axp_global());
+    const axp_warning *w = warning(v, "own_overhead");
+    assert_non_null(w);
+    assert_non_null(strstr(w->text, "most of it to load axprof into each"));
+    assert_non_null(strstr(w->text, "about 20.5 %"));
+    axp_view_destroy(v);
+}
+
 static bool says_less(const axp_view *v, axp_format format)
 {
     char *text = NULL;
@@ -625,6 +639,7 @@ int main(void)
         cmocka_unit_test(own_time_has_nothing_of_ours),
         cmocka_unit_test(it_is_stated),
         cmocka_unit_test(following_is_stated),
+        cmocka_unit_test(loading_is_stated),
         cmocka_unit_test(tracked_blocks_are_stated),
         cmocka_unit_test(counters_are_stated),
         cmocka_unit_test(what_was_met_is_stated),
