@@ -47,7 +47,8 @@ static __thread char known[16] __attribute__((tls_model("initial-exec")));
 
 static struct common_left *left; /* by threads that have begun */
 
-static uint64_t first_began; /* when the first thread did */
+static uint64_t first_began; /* when the first thread did, of this process */
+static pid_t first_process;
 
 /* It filters its system calls, and is asked nothing any more. */
 static bool is_quiet;
@@ -79,21 +80,28 @@ static void be_quiet(bool is)
     }
 }
 
-static void none_asks(void)
+/* A library may make threads in a constructor of its own, before ours. A child has
+ * a first thread of its own, of which its parent's time tells nothing; where the
+ * kernel made it, and not fork, that shows when it makes threads. */
+static void see_first(void)
+{
+    pid_t process = getpid();
+    if (first_began && first_process == process) return;
+    first_began = axp_wait_begin();
+    first_process = process;
+}
+
+static void begin_child(void)
 {
     n_asking = 0;
+    if (!is_quiet) see_first();
 }
 
 __attribute__((constructor)) static void hear(void)
 {
     axp_quiet_tell(be_quiet);
-    (void)pthread_atfork(NULL, NULL, none_asks);
-}
-
-/* A library may make threads in a constructor of its own, before this one. */
-__attribute__((constructor)) static void see_first(void)
-{
-    if (!first_began) first_began = axp_wait_begin();
+    (void)pthread_atfork(NULL, NULL, begin_child);
+    if (!is_quiet) see_first();
 }
 
 /* The recorder begins while there is one thread: what it asks the kernel for then

@@ -30,6 +30,10 @@
  *                                      in "start" and waited for in "join"
  *   record_program helpers N MS        a scope "main", and N threads "helper" at
  *                                      work for so long that record nothing
+ *   record_program families N          N children one after the other, every
+ *                                      second by clone itself, each with two
+ *                                      threads that do nothing, of which
+ *                                      nothing is told
  *   record_program first               one step: ns of it, and of it those of
  *                                      its first event
  *
@@ -41,6 +45,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -130,6 +135,28 @@ static void starts(long n)
         axp_end(token);
         AXP_SCOPE("join");
         pthread_join(t, NULL);
+    }
+}
+
+static void have_two_threads(void)
+{
+    pthread_t t[2];
+    sleep_us(5000);
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&t[i], NULL, do_nothing, NULL)) _exit(4);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    _exit(0);
+}
+
+/* The C library does not know of every second one. */
+static void families(long n)
+{
+    for (long i = 0; i < n; i++) {
+        sleep_us(20000);
+        long pid = i % 2 ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+        if (pid == 0) have_two_threads();
+        waitpid((pid_t)pid, NULL, 0);
     }
 }
 
@@ -268,6 +295,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "threads")) threads(a[0]);
     if (!strcmp(word, "starts")) starts(a[0]);
     if (!strcmp(word, "helpers")) helpers(a[0], a[1]);
+    if (!strcmp(word, "families")) families(a[0]);
     if (!strcmp(word, "first")) first();
     if (!strcmp(word, "die")) die(a[0], a[1]);
     if (!strcmp(word, "idle")) {

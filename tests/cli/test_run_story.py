@@ -213,6 +213,23 @@ def test_forked_children(c, folder):
     check(cpu[1] > 2 * cpu[0], "two did all the work", cpu)
 
 
+def test_threads_of_forked_children(c, folder):
+    """Each is there once, however its process was made."""
+    n = 6
+    data = story(c, folder, c.program("record_program"), "families", n)
+    if not any(t["ready_ns"] is not None for t in data["threads"]):
+        return  # the kernel tells nothing
+    begins, ids = {}, []
+    for thread in data["threads"]:
+        ids.append((thread["process_id"], thread["id"]))
+        begins.setdefault(thread["process_id"], []).append(thread["begin"])
+    equal(len(ids), len(set(ids)), data["threads"])
+    equal((data["run"]["process_count"], len(ids)), (n + 1, 3 * n + 1), ids)
+    first = sorted(min(begin) for begin in begins.values())
+    for one, next_one in zip(first, first[1:]):
+        check(next_one - one >= 15e6, "children began", first)
+
+
 def test_seen_late(c, folder):
     """However late it was first looked at, no thread lives longer than the run;
     with what it allocates, and without."""
