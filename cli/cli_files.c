@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <axprof/axprof_file.h>
@@ -16,16 +15,8 @@
 #include "cli/cli_say.h"
 #include "cli/cli_temporary.h"
 
-#define LEAST_ROOM ((uint64_t)1 << 20)
-
-/* For a recording that is worth beginning. A file system that has no blocks at
- * all (/proc, /sys) is no disk, and not full. */
-static bool has_room(const char *folder)
-{
-    struct statvfs fs;
-    return statvfs(folder, &fs) || !fs.f_blocks ||
-           (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_ROOM;
-}
+/* For one that was asked for by name: what little there is may be enough. */
+#define LEAST_NAMED ((uint64_t)64 << 10)
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -37,6 +28,8 @@ static bool ends_with(const char *text, const char *end)
 static void use_temporary(cli_files *f)
 {
     free(f->folder);
+    free(f->exact);
+    f->exact = NULL;
     f->is_temporary = true;
     f->folder = cli_temporary_make();
     if (!f->folder)
@@ -81,6 +74,8 @@ static int use_output(cli_files *f, const char *output)
     if (!can_write)
         cli_fail("cannot write into %s: %s", folder, strerror(error));
     free(folder);
+    if (can_write && !cli_temporary_has_room(f->folder, LEAST_NAMED))
+        f->why_not_kept = "the disk that --output names is full";
     return can_write ? CLI_OK : CLI_CANNOT;
 }
 
@@ -113,8 +108,10 @@ int cli_files_init(cli_files *f, const cli_args *args, const char *name)
         .name = cli_format("%s", name), .output = output, .lock = -1};
     if (output && !cli_args_has(args, OPT_run_no_file)) {
         int rc = use_output(f, output);
-        if (rc != CLI_OK || !f->exact || !is_taken(f, f->exact)) return rc;
-        return refuse(f, EEXIST);
+        if (rc != CLI_OK) return rc;
+        if (f->exact && is_taken(f, f->exact)) return refuse(f, EEXIST);
+        if (f->why_not_kept) use_temporary(f);
+        return CLI_OK;
     }
     f->folder = realpath(".", NULL);
     if (cli_args_has(args, OPT_run_no_file))
@@ -122,7 +119,7 @@ int cli_files_init(cli_files *f, const cli_args *args, const char *name)
     else if (!f->folder || access(f->folder, W_OK | X_OK))
         f->why_not_kept = errno == EROFS ? "this folder is read-only"
                                          : "this folder may not be written to";
-    else if (!has_room(f->folder))
+    else if (!cli_temporary_has_room(f->folder, CLI_TEMPORARY_LEAST))
         f->why_not_kept = "the disk of this folder is full";
     if (f->why_not_kept) use_temporary(f);
     return CLI_OK;

@@ -107,6 +107,7 @@ static void start_profiler(cli_run *r)
     unsetenv("AXPROF_DRAIN");
     r->profiler = axp_profiler_create(&options);
     if (!r->profiler) {
+        r->why_no_file = cli_format("%s", axp_last_error());
         options.path = NULL;
         r->profiler = axp_profiler_create(&options);
     }
@@ -316,6 +317,7 @@ static void finish(cli_run *r)
     cli_unrecorded_fini(&r->unrecorded);
     cli_files_fini(&r->files);
     cli_target_fini(&r->target);
+    free(r->why_no_file);
     free(r->count);
     free(r->preload);
 }

@@ -27,6 +27,7 @@ typedef struct cli_run {
     cli_drains *drains;
     cli_launch launch;
     axp_profiler *profiler; /* what is seen from outside */
+    char *why_no_file;      /* that has one; NULL: it has */
     cli_processes *processes;
     cli_sampling sampling;
     uint64_t memory_bytes; /* cli_memory.h */

@@ -162,11 +162,18 @@ static bool has_events(const axp_view *view)
     return is_any;
 }
 
-/* Where nothing can be loaded into the program that was said at the start. */
+/* Whether something was recorded in the program, or nothing would have been. */
+static bool could_record(const cli_run *r)
+{
+    return cli_drains_count(r->drains) > 0 || r->target.why_not;
+}
+
+/* Where nothing can be loaded into the program, and where there is no place for
+ * what it records, that was said at the start. */
 static void say_what_was_recorded(const cli_run *r)
 {
     char *part = cli_window_text(&r->window);
-    uint64_t n_unrecorded = cli_unrecorded_say(&r->unrecorded);
+    bool is_said = cli_unrecorded_say(&r->unrecorded, could_record(r));
     bool is_any = cli_drains_count(r->drains) > 0 && !r->has_no_events;
     if (part && is_any)
         cli_note("recorded was a part of the run: %s", part);
@@ -174,19 +181,30 @@ static void say_what_was_recorded(const cli_run *r)
         cli_note("nothing was recorded in the part of the run that was asked "
                  "for: %s",
                  part);
-    else if (!is_any && !r->target.why_not && !n_unrecorded)
+    else if (!is_any && !r->target.why_not && r->files.parts && !is_said)
         cli_note("nothing in it records what it does: this is what was seen "
                  "from outside; \"axprof doctor %s\" says how to see more",
                  r->args->rest[0]);
     free(part);
 }
 
+/* A file that was asked for by name is missed, whatever was asked to be quiet. */
+static void say_not_kept(const cli_run *r)
+{
+    const cli_files *f = &r->files;
+    bool is_named = cli_args_value(r->args, OPT_run_output);
+    const char *why = f->why_not_kept                 ? f->why_not_kept
+                      : !f->is_temporary && !f->now.n ? r->why_no_file
+                                                      : NULL;
+    if (why && (is_named || !r->is_quiet))
+        cli_note("the recording was not kept: %s; choose %s with --output", why,
+                 is_named ? "another place" : "one");
+}
+
 static void say_files(const cli_run *r, bool is_joined)
 {
     const cli_files *f = &r->files;
-    if (f->why_not_kept)
-        cli_note("the recording was not kept: %s; choose one with --output",
-                 f->why_not_kept);
+    say_not_kept(r);
     if (cli_drains_problem(r->drains))
         cli_note("%s", cli_drains_problem(r->drains));
     if (f->is_temporary || !f->now.n) return;
@@ -308,7 +326,8 @@ void cli_run_report(cli_run *r)
                          r->sampling.seen.followed_ns);
     if (r->profiler) record_starts(r);
     if (r->profiler) axp_outside_lost(r->profiler, r->sampling.seen.lost);
-    if (r->profiler) cli_unrecorded_record(&r->unrecorded, r->profiler);
+    if (r->profiler)
+        cli_unrecorded_record(&r->unrecorded, r->profiler, could_record(r));
     cli_drains_wait(r->drains);
     if (r->processes)
         cli_processes_record_left(r->processes, cli_drains_left(r->drains));
@@ -317,7 +336,10 @@ void cli_run_report(cli_run *r)
     if (!is_joined) cli_note("%s", axp_last_error());
     cli_watch_release_keys(); /* a report of a long run may take seconds */
     if (!r->is_quiet || cli_args_has(r->args, OPT_run_report)) report_apart(r);
-    if (r->is_quiet) return;
+    if (r->is_quiet) {
+        say_not_kept(r);
+        return;
+    }
     say_how_it_ended(r);
     say_what_was_recorded(r);
     cli_sampling_say(&r->sampling);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli/cli_parts.h"
@@ -24,18 +25,34 @@ static const char *place(int i)
     return i == 1 ? "/tmp" : i == 2 ? "/dev/shm" : NULL;
 }
 
+bool cli_temporary_has_room(const char *folder, uint64_t bytes)
+{
+    struct statvfs fs;
+    return statvfs(folder, &fs) || !fs.f_blocks ||
+           (uint64_t)fs.f_bavail * fs.f_frsize >= bytes;
+}
+
+/* On a full disk a folder can be made, and nothing be written into it. */
+static char *make_in(uint64_t least_bytes, int *error)
+{
+    for (int i = 0; place(i); i++) {
+        if (!cli_temporary_has_room(place(i), least_bytes)) continue;
+        char *path = cli_format("%s/" PREFIX "XXXXXX", place(i));
+        if (mkdtemp(path)) return path;
+        if (!*error) *error = errno;
+        free(path);
+    }
+    return NULL;
+}
+
 char *cli_temporary_make(void)
 {
     int error = 0;
     cli_temporary_left(true, NULL);
-    for (int i = 0; place(i); i++) {
-        char *path = cli_format("%s/" PREFIX "XXXXXX", place(i));
-        if (mkdtemp(path)) return path;
-        if (!error) error = errno;
-        free(path);
-    }
-    errno = error;
-    return NULL;
+    char *path = make_in(CLI_TEMPORARY_LEAST, &error);
+    if (!path) path = make_in(0, &error);
+    if (!path) errno = error;
+    return path;
 }
 
 /* ---- those of others ---------------------------------------------------- */

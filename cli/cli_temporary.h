@@ -20,8 +20,16 @@
 
 #define CLI_TEMPORARY_STEM "no-file"
 
-/* Makes one where that is possible: in TMPDIR, /tmp or /dev/shm. NULL: nowhere,
- * errno says why. Removes what others left first. Caller frees. */
+/* For a recording that is worth beginning. */
+#define CLI_TEMPORARY_LEAST ((uint64_t)1 << 20)
+
+/* Whether the disk of a folder has so much left. A file system that has no blocks
+ * at all (/proc, /sys) is no disk, and not full. */
+bool cli_temporary_has_room(const char *folder, uint64_t bytes);
+
+/* Makes one where that is possible: in TMPDIR, /tmp or /dev/shm, and where there is
+ * room, if there is any. NULL: nowhere, errno says why. Removes what others left
+ * first. Caller frees. */
 char *cli_temporary_make(void);
 
 /* Calls fn (NULL allowed) with each that was left, and removes it if asked to;

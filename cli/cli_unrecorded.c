@@ -2,6 +2,7 @@
 /* Who could not be recorded, and why; see cli_unrecorded.h. */
 #include "cli/cli_unrecorded.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,15 @@ void cli_unrecorded_begin(cli_unrecorded *u, const char *folder)
     static const axp_unrecorded none;
     if (!folder) return;
     char *path = cli_format("%s/" CLI_PARTS_UNRECORDED, folder);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     void *page = MAP_FAILED;
+    errno = 0; /* a write that is cut short sets none */
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0 && write(fd, &none, sizeof none) == (ssize_t)sizeof none)
         page = mmap(NULL, sizeof none, PROT_READ, MAP_SHARED, fd, 0);
+    u->error = page != MAP_FAILED ? 0 : errno ? errno : ENOSPC;
     if (fd >= 0) close(fd);
     if (page == MAP_FAILED) {
+        u->folder = folder;
         free(path);
         return;
     }
@@ -58,19 +62,27 @@ static const char *why_of(const axp_unrecorded *now)
     return now->error > 0 ? strerror(now->error) : "reason unknown";
 }
 
-void cli_unrecorded_record(const cli_unrecorded *u, axp_profiler *p)
+void cli_unrecorded_record(const cli_unrecorded *u, axp_profiler *p,
+                           bool is_any)
 {
     axp_unrecorded now = look(u);
-    axp_outside_unrecorded(p, now.n_processes, why_of(&now));
+    if (u->error && !is_any) /* nobody can tell how many */
+        axp_outside_unrecorded(p, 1, strerror(u->error));
+    else
+        axp_outside_unrecorded(p, now.n_processes, why_of(&now));
 }
 
-uint64_t cli_unrecorded_say(const cli_unrecorded *u)
+bool cli_unrecorded_say(const cli_unrecorded *u, bool is_any)
 {
     axp_unrecorded now = look(u);
     bool is_error = now.why == AXP_UNRECORDED_ERROR;
     bool is_filter = now.why == AXP_UNRECORDED_FILTER;
     char others[48] = "";
-    if (!now.n_processes) return 0;
+    if (u->error && !is_any)
+        cli_note("nothing could be recorded of what it does: no file can be "
+                 "written in %s: %s",
+                 u->folder, strerror(u->error));
+    if (!now.n_processes) return u->error && !is_any;
     if (now.n_processes > 1)
         snprintf(others, sizeof others, " and %llu more",
                  (unsigned long long)now.n_processes - 1);
@@ -81,5 +93,5 @@ uint64_t cli_unrecorded_say(const cli_unrecorded *u)
              is_filter  ? ", and was left alone from then on"
              : is_error ? ""
                         : " before its first event");
-    return now.n_processes;
+    return true;
 }

@@ -368,12 +368,23 @@ static char *no_part(const axp_view *v)
               "never came. The run ended before.");
 }
 
-/* Processes went on when the program had ended, as those of a daemon. */
-static bool has_left(const axp_view *v)
+static const axp_warning *warned(const axp_view *v, const char *code)
 {
     for (size_t i = 0; i < v->n_warnings; i++)
-        if (!strcmp(v->warnings[i].code, "left_running")) return true;
-    return false;
+        if (!strcmp(v->warnings[i].code, code)) return &v->warnings[i];
+    return NULL;
+}
+
+/* It may have recorded much: what to change is no matter of its own. */
+static bool say_unrecorded(struct sentence *s, const axp_view *v)
+{
+    const axp_warning *w = warned(v, "unrecorded_processes");
+    if (!w) return false;
+    say(s,
+        "Nothing could be judged: what the program did could not be "
+        "recorded%s%s%s.",
+        w->name ? " (" : "", w->name ? w->name : "", w->name ? ")" : "");
+    return true;
 }
 
 /* Why, and what would change that; NULL: something can be. */
@@ -383,7 +394,7 @@ static const char *unjudged(const axp_view *v)
         axp__is_marked(v) ||
         (v->n_functions && v->n_sampled >= AXP__FEW_SAMPLES))
         return NULL;
-    if (has_left(v))
+    if (warned(v, "left_running")) /* as of a daemon */
         return "No time could be judged: what the program started went on "
                "when it had ended, and was not looked at from then on; start "
                "it so that it stays in the foreground.";
@@ -475,7 +486,9 @@ char *axp__verdict(const struct axp__analysis *a, const axp_findings *f)
     struct parts parts = {.n = 0};
     const char *why = f->n ? NULL : unjudged(a->v);
     if (a->v->has_no_part) return no_part(a->v);
-    if (why) return strdup(say_waiting(&s, a->v) ? s.text : why);
+    if (why)
+        return strdup(say_unrecorded(&s, a->v) || say_waiting(&s, a->v) ? s.text
+                                                                        : why);
     if (!add_path(a->v, &parts)) return NULL;
     if (!parts.n) add_ops(a, &parts);
     bool is_healthy = !f->n || f->all[0].severity == AXP_LOW;

@@ -508,6 +508,11 @@ def test_no_file_may_be_written(c, folder):
         equal((result.status, result.out), (0, plain.out), result.err)
         check(b"axprof run: run_program ended with status 0" in result.err,
               result.err)
+        check(b"nothing in it records" not in result.err, result.err)
+        check(b"nothing could be recorded of what it does: no file can be "
+              b"written in " in result.err, result.err)
+        equal(b"the recording was not kept: " in result.err,
+              "-o" in options, result.err)
         equal((kept(work), kept(temporary)), ([], []), "files")
         work.rmdir()
         temporary.rmdir()

@@ -455,6 +455,52 @@ def test_full_disk(c, folder):
             run_support.drop_disk(disk)
 
 
+def test_full_disk_that_was_named(c, folder):
+    """A file that --output puts there is no other; that there is none is said
+    whatever was asked to be quiet."""
+    if os.geteuid() != 0:
+        return
+    report = folder / "report.json"
+    for options in ((), ("-q",)):
+        disk = run_support.small_disk(folder, 64)
+        if not disk:
+            return
+        full = disk / "full"
+        try:
+            full.write_bytes(bytes(64 << 10))
+            result = run([c.axprof, "run", *options, "-o", disk / "x.axp",
+                          "--report", report, "--", c.program(), "scopes", 1000],
+                         folder, env=environment())
+            equal(result.status, 0, result.err)
+            lines = [line for line in result.err.decode().splitlines()
+                     if "was not kept: the disk" in line]
+            equal(len(lines), 1, result.err)
+            equal(list(disk.iterdir()), [full], "left")
+            data = json.loads(report.read_text())
+            equal(calls(data, "outer"), 1000, "statistics")
+        finally:
+            run_support.drop_disk(disk)
+
+
+def test_temporary_folder_on_a_full_disk(c, folder):
+    """What keeps no recording goes elsewhere."""
+    if os.geteuid() != 0:
+        return
+    disk = run_support.small_disk(folder, 64)
+    if not disk:
+        return
+    report = folder / "report.json"
+    try:
+        (disk / "full").write_bytes(bytes(64 << 10))
+        result = run([c.axprof, "run", "--no-file", "--report", report, "--",
+                      c.program(), "scopes", 1000], folder,
+                     env=environment(TMPDIR=str(disk)))
+        equal(result.status, 0, result.err)
+        equal(calls(json.loads(report.read_text()), "outer"), 1000, result.err)
+    finally:
+        run_support.drop_disk(disk)
+
+
 # ---- reports ---------------------------------------------------------------
 
 def test_report_formats(c, folder):

@@ -3,6 +3,8 @@
  * cannot be judged; and what it does with names. On a clock moved by hand. */
 #include "test_support.h"
 
+#include "axprof/axprof_adapter.h"
+
 #define MS UINT64_C(1000000)
 
 static void operation(axp_profiler *p, const char *name, axp_cat cat,
@@ -98,6 +100,17 @@ static void nothing_to_judge(void **state)
     assert_null(axp_findings_verdict(NULL));
 }
 
+/* That is no fault of the program's. */
+static void what_could_not_be_recorded(void **state)
+{
+    (void)state;
+    axp_profiler *p = ts_profiler();
+    axp_outside_unrecorded(p, 1, "No space left on device");
+    says(p,
+         "Nothing could be judged: what the program did could not be recorded "
+         "(No space left on device).");
+}
+
 static void memory_that_has_no_time(void **state)
 {
     (void)state;
@@ -181,6 +194,7 @@ int main(void)
         cmocka_unit_test(nothing_to_gain),
         cmocka_unit_test(what_is_low),
         cmocka_unit_test(nothing_to_judge),
+        cmocka_unit_test(what_could_not_be_recorded),
         cmocka_unit_test(memory_that_has_no_time),
         cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(arguments_give_way),
