@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <axprof/axprof_file.h>
 #include <axprof/axprof_read.h>
 
 #include "cli/cli_blas.h"
@@ -316,6 +317,18 @@ static void record_starts(const cli_run *r)
     if (all) axp_outside_took(r->profiler, "axprof.start_ns", all);
 }
 
+/* There was no place for its spool. The recording is small, and has what nobody
+ * else knows: what is missing. */
+static void save_own(cli_run *r)
+{
+    char *path = r->why_no_file ? cli_files_own(&r->files) : NULL;
+    if (path && axp_file_save(r->profiler, path) != AXP_OK) {
+        free(r->why_no_file);
+        r->why_no_file = cli_format("%s", axp_last_error());
+    }
+    free(path);
+}
+
 void cli_run_report(cli_run *r)
 {
     cli_drains_finish(r->drains);
@@ -332,6 +345,7 @@ void cli_run_report(cli_run *r)
     if (r->processes)
         cli_processes_record_left(r->processes, cli_drains_left(r->drains));
     if (r->profiler) axp_finish(r->profiler);
+    if (r->profiler) save_own(r);
     bool is_joined = cli_files_join(&r->files, has_ended, r->drains);
     if (!is_joined) cli_note("%s", axp_last_error());
     cli_watch_release_keys(); /* a report of a long run may take seconds */

@@ -33,6 +33,10 @@ AXP_API axp_status axp_file_pack(const char *path, const char *out);
  * are, others are packed; all of them stay where they are. */
 AXP_API axp_status axp_file_join(const char *const *paths, size_t n,
                                  const char *out, bool may_replace);
+/* What a profiler without a file holds in memory, as a recording that is complete:
+ * its statistics, and of its timeline what it still has. No file of that name may
+ * be there. AXP_E_STATE: the profiler is gone, or there is a file. */
+AXP_API axp_status axp_file_save(axp_profiler *p, const char *path);
 /* Whether nothing was recorded into a file: its program was killed while it
  * made it. */
 AXP_API bool axp_file_is_empty(const char *path);

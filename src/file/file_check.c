@@ -13,6 +13,7 @@
 #include "file/file_samples.h"
 #include "file/file_stacks.h"
 #include "file/file_states.h"
+#include "file/file_texts.h"
 #include "file/file_walk.h"
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
@@ -230,6 +231,20 @@ static axp_status check_statistics(struct check *c)
     return status;
 }
 
+/* What is sound may not be all: what the recorder knows to be missing. */
+static void tell_missing(const struct axp__capture *c, FILE *to)
+{
+    static const char *const codes[] = {"unrecorded_processes", "write_failed",
+                                        "spool_full", "lost_samples"};
+    for (size_t i = 0; i < c->n_warnings; i++) {
+        const struct axp__cap_warning *w = &c->warnings[i];
+        bool is_one = false;
+        for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+            is_one |= w->count && !strcmp(w->code, codes[k]);
+        if (is_one) axp__text_put_warning(to, "  missing   ", c, w);
+    }
+}
+
 static axp_status check_span(const char *path, const struct axp__span *span,
                              FILE *to)
 {
@@ -241,6 +256,7 @@ static axp_status check_span(const char *path, const struct axp__span *span,
     fprintf(to, "  %" PRIu64 " block%s, %" PRIu64 " bytes\n", o.file->n_blocks,
             o.file->n_blocks == 1 ? "" : "s", o.file->bytes);
     status = check_statistics(&c);
+    tell_missing(o.capture, to);
     bool is_finished = o.file->is_finished;
     bool was_damaged = axp__cap_damage(o.capture);
     o.capture->release(o.capture);

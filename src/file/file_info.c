@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "axprof/axprof_file.h"
-#include "base/base_text.h"
 #include "file/file_open.h"
 #include "file/file_samples.h"
 #include "file/file_stacks.h"
@@ -18,22 +17,6 @@
 #include "record/record_thread.h"
 #include "wire/wire_decode.h"
 
-/* Control characters as blanks, bytes that are not UTF-8 as question marks. */
-static void put_text(FILE *to, const char *text, size_t len)
-{
-    bool is_utf8 = axp__text_is_utf8(text, len);
-    for (size_t i = 0; i < len; i++) {
-        unsigned char ch = (unsigned char)text[i];
-        bool is_c1 = is_utf8 && ch == 0xc2 && i + 1 < len &&
-                     (unsigned char)text[i + 1] < 0xa0;
-        if (is_c1) i++;
-        if (ch < 0x20 || ch == 0x7f || is_c1)
-            fputc(' ', to);
-        else
-            fputc(ch >= 0x80 && !is_utf8 ? '?' : ch, to);
-    }
-}
-
 static bool put_about(FILE *to, const struct axp__opened *o, const char *label,
                       const char *key)
 {
@@ -41,7 +24,7 @@ static bool put_about(FILE *to, const struct axp__opened *o, const char *label,
     for (size_t i = a->n; i--;) {
         if (strcmp(a->pair[i].key, key) != 0) continue;
         fprintf(to, "%s", label);
-        put_text(to, a->pair[i].value, a->pair[i].len);
+        axp__text_put(to, a->pair[i].value, a->pair[i].len);
         return true;
     }
     return false;
@@ -68,7 +51,7 @@ static void put_file(FILE *to, const struct axp__opened *o, struct place at)
         [AXP__FROM_WORDS] = "without statistics: counted again",
     };
     const struct axp__file *f = o->file;
-    put_text(to, f->path, strlen(f->path));
+    axp__text_put(to, f->path, strlen(f->path));
     if (at.n > 1) fprintf(to, ", %zu of %zu", at.i + 1, at.n);
     fprintf(to, "\n  format    version %u, %" PRIu64 " bytes, %s\n",
             f->head.version, f->bytes,
@@ -99,7 +82,7 @@ static void put_run(FILE *to, const struct axp__opened *o)
     fprintf(to, "  run       ");
     put_hex(to, h->run_id, sizeof h->run_id);
     fprintf(to, ", title \"");
-    put_text(to, c->title, strlen(c->title));
+    axp__text_put(to, c->title, strlen(c->title));
     fprintf(to, "\"\n  process   %" PRIu64, h->process_id);
     if (h->rank >= 0) fprintf(to, ", rank %d", h->rank);
     fprintf(to, ", begun %s\n", when);
@@ -270,14 +253,8 @@ static void put_blocks(FILE *to, const struct blocks blocks[AXP__B_N_KINDS])
 
 static void put_warnings(FILE *to, const struct axp__capture *c)
 {
-    for (size_t i = 0; i < c->n_warnings; i++) {
-        const struct axp__cap_warning *w = &c->warnings[i];
-        if (!w->count) continue;
-        fputs("  warning   ", to);
-        if (w->count > 1) fprintf(to, "%" PRIu64 " ", w->count); /* plurals */
-        put_text(to, w->text, strlen(w->text));
-        fputc('\n', to);
-    }
+    for (size_t i = 0; i < c->n_warnings; i++)
+        axp__text_put_warning(to, "  warning   ", c, &c->warnings[i]);
 }
 
 static axp_status put_span(FILE *to, const char *path,

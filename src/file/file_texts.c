@@ -2,8 +2,11 @@
 /* Small blocks; see file_texts.h. */
 #include "file/file_texts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/base_text.h"
 
 bool axp__file_each_body(struct axp__file *f, enum axp__block_kind kind,
                          axp__body_fn fn, void *ctx)
@@ -231,4 +234,35 @@ bool axp__file_rows(struct axp__file *f, struct axp__capture *c,
     *out = r.at;
     *n = r.n;
     return true;
+}
+
+/* ---- for the terminal ------------------------------------------------------ */
+
+void axp__text_put(FILE *to, const char *text, size_t len)
+{
+    bool is_utf8 = axp__text_is_utf8(text, len);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char ch = (unsigned char)text[i];
+        bool is_c1 = is_utf8 && ch == 0xc2 && i + 1 < len &&
+                     (unsigned char)text[i + 1] < 0xa0;
+        if (is_c1) i++;
+        if (ch < 0x20 || ch == 0x7f || is_c1)
+            fputc(' ', to);
+        else
+            fputc(ch >= 0x80 && !is_utf8 ? '?' : ch, to);
+    }
+}
+
+void axp__text_put_warning(FILE *to, const char *label,
+                           const struct axp__capture *c,
+                           const struct axp__cap_warning *w)
+{
+    const char *name = w->name ? c->name_at(c, w->name).text : "";
+    if (!w->count) return;
+    fputs(label, to);
+    if (w->count > 1) fprintf(to, "%" PRIu64 " ", w->count); /* plurals */
+    axp__text_put(to, w->text, strlen(w->text));
+    if (*name) fputs(" (", to);
+    axp__text_put(to, name, strlen(name));
+    fputs(*name ? ")\n" : "\n", to);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a file's small blocks say: texts by key (ABOUT), names by id (NAMES),
- * threads and tracks (ROWS). Copied into a capture's memory.
+ * threads and tracks (ROWS). Copied into a capture's memory. And texts as they may
+ * be printed.
  *
  * Input    untrusted: ids are bounded, texts end in 0 here, blocks that are
  *          damaged are passed over.
  */
 #ifndef AXP_FILE_TEXTS_H
 #define AXP_FILE_TEXTS_H
+#include <stdio.h>
+
 #include "file/file_read.h"
 #include "wire/wire_body.h"
 
@@ -41,5 +44,14 @@ const char *axp__about_text(const struct axp__about *a, const char *key);
 /* As a number; `otherwise` where there is none. */
 uint64_t axp__about_number(const struct axp__about *a, const char *key,
                            uint64_t otherwise);
+
+/* ---- for the terminal ------------------------------------------------------ */
+
+/* Control characters as blanks, bytes that are not UTF-8 as question marks. */
+void axp__text_put(FILE *to, const char *text, size_t len);
+/* A line, where it was counted at all: how often, what, and on what last. */
+void axp__text_put_warning(FILE *to, const char *label,
+                           const struct axp__capture *c,
+                           const struct axp__cap_warning *w);
 
 #endif

@@ -501,6 +501,41 @@ def test_temporary_folder_on_a_full_disk(c, folder):
         run_support.drop_disk(disk)
 
 
+def limit_files(nbytes):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))
+
+
+def test_recording_that_could_not_be_made(c, folder):
+    """That it is missing, and why, is in the file, and whoever reads it says so;
+    the program is not said to have recorded nothing."""
+    for options in ((), ("-q",)):
+        result = run([c.axprof, "run", *options, "--sample", "off", "-o", "x.axp",
+                      "--", c.program(), "scopes", 1000], folder,
+                     env=environment(), preexec_fn=limit_files(1000 << 10))
+        equal(result.status, 0, result.err)
+        check(b"nothing in it records" not in result.err, result.err)
+        equal(b"is not recorded: its file could not be made: File too large"
+              in result.err, not options, result.err)
+        for words in (("report",), ("report", "-f", "markdown"), ("info",),
+                      ("check",)):
+            done = run([c.axprof, *words, "x.axp"], folder, env=environment())
+            equal(done.status, 0, words)
+            text = " ".join(done.out.decode().split())
+            check("process" in text and "could not make a file" in text, words,
+                  text)
+            check("(File too large)" in text, words, text)
+            check("Mark what matters" not in text, words, text)
+        data = json.loads(run([c.axprof, "report", "-f", "json", "x.axp"], folder,
+                              env=environment()).out)
+        told = [w for w in data["warnings"]
+                if w["code"] == "unrecorded_processes"]
+        equal([(w["count"], w["name"]) for w in told], [(1, "File too large")],
+              data["warnings"])
+        check("File too large" in data["verdict"], data["verdict"])
+        check(counters(data)["process.count"]["max"] >= 1, data["counters"])
+        (folder / "x.axp").unlink()
+
+
 # ---- reports ---------------------------------------------------------------
 
 def test_report_formats(c, folder):

@@ -3,6 +3,9 @@
  * the live profiler and from its file: whole, cut, packed once more, without
  * its index. And what was folded again is what was counted. */
 #include "file_support.h"
+
+#include "axprof/axprof_adapter.h"
+#include "axprof/axprof_file.h"
 #include "view_dump.h"
 
 static void assert_same(axp_profiler *p, const char *path)
@@ -42,6 +45,25 @@ static void a_long_file_too(void **state)
     assert_same(p, path);
     fs_assert_sound(path);
     axp_profiler_destroy(p);
+}
+
+/* The same where it was recorded without a file. */
+static void what_memory_has_is_saved(void **state)
+{
+    (void)state;
+    const char *path = fs_path("x.axp");
+    axp_profiler *p = axp_profiler_create(&(axp_options){.title = "saved"});
+    fs_everything(p, 50);
+    axp_outside_unrecorded(p, 2, "File too large");
+    assert_int_equal(axp_finish(p), AXP_OK);
+    assert_int_equal(axp_file_save(p, path), AXP_OK);
+    assert_same(p, path);
+    fs_assert_sound(path);
+    assert_int_equal(axp_file_save(p, path), AXP_E_STATE); /* it is there */
+    assert_int_equal(axp_file_save(p, NULL), AXP_E_INVALID);
+    assert_int_equal(axp_file_save(NULL, path), AXP_E_INVALID);
+    axp_profiler_destroy(p);
+    assert_int_equal(axp_file_save(p, fs_path("y.axp")), AXP_E_STATE);
 }
 
 static void open_scopes_are_the_same(void **state)
@@ -193,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FS_TEST(a_file_gives_the_live_view),
         FS_TEST(a_long_file_too),
+        FS_TEST(what_memory_has_is_saved),
         FS_TEST(open_scopes_are_the_same),
         FS_TEST(a_cut_file_gives_the_live_view),
         FS_TEST(packing_again_changes_nothing),
