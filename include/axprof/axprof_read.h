@@ -26,11 +26,13 @@
  * What is counted, here and in every report and export alike:
  *   wall time   axp_view_duration: from the first to the last event of what was
  *               recorded, of all threads and tracks together, the end of a
- *               thread among them. Under axprof run
+ *               thread among them; to the end of the recording where a thread
+ *               ran for longer than that. Under axprof run
  *               from the start of the program to its end, unless a part of it
  *               was asked for: then of that part.
  *   thread time a thread's life: from its first event to its end, or, where it
- *               went on, to the end of the recorded part.
+ *               went on, to the end of the recorded part; never shorter than
+ *               its CPU time.
  *   threads     those of the program that recorded anything; under axprof run
  *               also those that recorded nothing, where the kernel tells of
  *               them, without our own

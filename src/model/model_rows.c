@@ -106,6 +106,23 @@ static bool has_no_step(const axp_view *v)
     return true;
 }
 
+/* Whoever ran for longer than he can have within the wall time was at work after
+ * the last event of all: then what his process recorded goes on to its end. */
+static void cover_work(axp_view *v)
+{
+    const struct axp__capture *c = v->capture;
+    struct axp__life wall = {v->begin_ns, v->begin_ns + v->duration_ns};
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct axp__cap_row *row = &c->rows[i];
+        axp_ns begin = v->lives[i].begin;
+        if (row->is_ended || row->track || axp__row_is_outside(v, row) ||
+            begin + row->cpu_ns <= wall.end)
+            continue;
+        cover(&wall, begin, axp__view_time(v, axp__cap_end_of(c, row->id)));
+    }
+    if (v->duration_ns) v->duration_ns = wall.end - v->begin_ns;
+}
+
 /* A thread that has not ended lives as long as its process is recorded. */
 static void set_ends(axp_view *v)
 {
@@ -176,6 +193,7 @@ bool axp__view_make_lives(axp_view *v)
     else if (!v->duration_ns && !has_no_step(v))
         set_wall(v, true);
     v->has_no_part = v->is_part && !v->duration_ns;
+    if (!v->is_part) cover_work(v);
     set_ends(v);
     if (!end_replaced(v)) return false;
     for (size_t i = 0; i < c->n_rows; i++)
@@ -215,6 +233,15 @@ struct seen_in { /* a row */
     uint64_t busy, waited;
 };
 
+/* Its clock is read a little before the thread's first event, and a little after
+ * the recording ends. Ended threads that share a row may have run at once. */
+static axp_ns cpu_of(const axp_view *v, size_t i)
+{
+    const struct axp__cap_row *row = &v->capture->rows[i];
+    axp_ns life = v->lives[i].end - v->lives[i].begin;
+    return row->cpu_ns > life && !row->n_merged ? life : row->cpu_ns;
+}
+
 /* The thread goes on in another row: what it did in all of them is its own, and
  * its name that of the last. */
 static void join_thread(axp_thread_info *to, struct axp__told *told,
@@ -250,7 +277,7 @@ static void add_thread(axp_view *v, size_t i, struct seen_in in,
                           .end = v->lives[i].end,
                           .busy_ns = axp__view_ns(v, in.busy),
                           .wait_ns = axp__view_ns(v, in.waited),
-                          .cpu_ns = row->cpu_ns,
+                          .cpu_ns = cpu_of(v, i),
                           .events = row->n_events};
     axp__view_set_states(v, row, &is);
     if (told && told->thread) {

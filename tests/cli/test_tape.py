@@ -288,6 +288,24 @@ def test_first_thread(c, folder):
     equal(run([c.axprof, "check", out], folder).status, 0, "check")
 
 
+def test_life_holds_what_ran(c, folder):
+    """Who works on after the last event lives until then, and in everything that
+    is written no thread lived shorter than it ran."""
+    file = folder / "x.axp"
+    equal(record(c, folder, file, "busy", "10", "200").status, 0, "status")
+    data = report(c, folder, file)
+    thread, = data["threads"]
+    lived = thread["end"] - thread["begin"]
+    check(thread["cpu_ns"] > 100e6, "it worked", thread)
+    check(lived >= thread["cpu_ns"], "lived", thread)
+    equal(data["run"]["duration_ns"], lived, "the run")
+    text = run([c.axprof, "report", file], folder).out.decode()
+    row, = re.findall(r"^record_program +\d+ +\S+ \S+ +(\S+) (\S+) +(\S+) (\S+) ",
+                      text, re.M)
+    unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+    check(float(row[0]) * unit[row[1]] >= float(row[2]) * unit[row[3]], row)
+
+
 def test_file_by_code(c, folder):
     """axp_global_open: what the macros record, in a file that the program
     names; the environment comes first."""
