@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
+#include "analyze/analyze_asleep.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph_gain.h"
@@ -199,6 +200,23 @@ static void replay(struct axp__analysis *a)
     }
 }
 
+/* What is hidden behind others by waiting alone is nobody's cause. */
+static void wake(struct axp__analysis *a)
+{
+    double least = (double)a->v->duration_ns *
+                   a->threshold[AXP__T_slow_operation_min_wall_percent] / 100;
+    for (size_t i = 0; i < a->n_drafts; i++) {
+        struct axp__draft *d = &a->drafts[i];
+        axp_ns most;
+        if (!d->op || d->has_saving || !d->saving_ns) continue;
+        if (!axp__asleep_most(a->v, d->op, &most)) a->has_failed = true;
+        if (most >= d->saving_ns) continue;
+        d->saving_ns = most;
+        d->is_gone = (double)most < least;
+    }
+    drop_gone(a);
+}
+
 static int by_saving(const void *a, const void *b)
 {
     const struct axp__draft *x = a, *y = b;
@@ -238,5 +256,6 @@ void axp__drafts_settle(struct axp__analysis *a)
     group(a);
     share(a);
     replay(a);
+    wake(a);
     limit(a);
 }

@@ -43,12 +43,10 @@ static bool run(struct axp__replayed *r, bool ok, axp_ns *gain)
     return ok;
 }
 
-static bool gain_of(const axp_view *v, const struct axp__gain_part *parts,
+static bool gain_in(const axp_graph *g, const struct axp__gain_part *parts,
                     size_t n, double blocked, axp_ns *gain)
 {
-    const axp_graph *g;
     struct axp__replayed r;
-    if (!axp__graph_trusted(v, &g)) return false;
     if (!g) return true;
     bool ok = axp__replay_init(&r, g);
     for (size_t i = AXP__N_NO_OPS; ok && i < g->ops.n; i++)
@@ -59,6 +57,13 @@ static bool gain_of(const axp_view *v, const struct axp__gain_part *parts,
         }
     if (ok) r.scale[AXP__OP_BLOCKED] = blocked;
     return run(&r, ok, gain);
+}
+
+static bool gain_of(const axp_view *v, const struct axp__gain_part *parts,
+                    size_t n, double blocked, axp_ns *gain)
+{
+    const axp_graph *g;
+    return axp__graph_trusted(v, &g) && gain_in(g, parts, n, blocked, gain);
 }
 
 bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
@@ -77,6 +82,19 @@ bool axp__graph_gain(const axp_view *v, const axp_op *op, double scale,
                      axp_ns *gain)
 {
     return axp__graph_gain_of(v, &(struct axp__gain_part){op, scale}, 1, gain);
+}
+
+bool axp__graph_gain_guess(const axp_view *v, const axp_op *op, axp_ns *gain)
+{
+    const struct axp__recorded *of = NULL;
+    const struct axp__gain_part part = {op, 0};
+    axp_ns found = 0;
+    if (axp_view_cut_count(v)) return true;
+    if (axp__graph_recorded(v, &of)) return false;
+    if (!of) return true;
+    bool ok = gain_in(of->graph, &part, 1, 1, &found);
+    if (ok) *gain = found;
+    return ok;
 }
 
 bool axp__graph_gain_without(const axp_view *v, enum axp__no_op what,

@@ -2,8 +2,13 @@
 /* What findings say is regained, of a program whose second thread works behind
  * the first: by replay, not by how long it took. */
 #include <semaphore.h>
+#include <unistd.h>
 
 #include "axprof/axprof_adapter.h"
+#include "file/file_open.h"
+#include "model/model_view.h"
+#include "record/record_capture.h"
+#include "record/record_process.h"
 #include "test_support.h"
 
 #define MS UINT64_C(1000000)
@@ -98,11 +103,102 @@ static void hidden_time_regains_nothing(void **state)
     axp_view_destroy(v);
 }
 
+/* ---- the same where nothing tells who waited for whom ------------------------------ */
+
+static void begin_sleep(void)
+{
+    load = axp_begin(axp_global(), "sleep");
+}
+
+static void run_beside(void)
+{
+    pthread_t thread;
+    sem_init(&told, 0, 0);
+    sem_init(&is_done, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, worker, NULL), 0);
+    for (int i = 0; i < 12; i++) {
+        uint64_t step = axp_begin(axp_global(), "step");
+        tell(begin_sleep);
+        ts_tick(2 * MS);
+        tell(end_load);
+        axp_end(step);
+    }
+    tell(NULL);
+    pthread_join(thread, NULL);
+}
+
+/* As if the threads had had a processor for so long. */
+static axp_findings *analyze(axp_ns main_ns, axp_ns other_ns, bool has_timeline)
+{
+    axp_reset(axp_global());
+    run_beside();
+    struct axp__capture *c = axp__capture_take(axp_global());
+    assert_non_null(c);
+    if (c->trace) assert_int_equal(axp__trace_attach(c), 0);
+    for (size_t i = 0; i < c->n_rows; i++)
+        c->rows[i].cpu_ns =
+            c->rows[i].tid == (uint64_t)getpid() ? main_ns : other_ns;
+    if (!has_timeline) c->n_chunks = 0;
+    axp_view *v = axp__view_make(c);
+    assert_non_null(v);
+    axp_findings *f = axp_analyze(v, NULL);
+    assert_non_null(f);
+    axp_view_destroy(v);
+    return f;
+}
+
+/* It gains nothing, and so no finding says it does: what sleeps, beside what is
+ * the run. */
+static void who_sleeps_beside_the_run_is_no_cause(void **state)
+{
+    (void)state;
+    for (int has_timeline = 0; has_timeline < 2; has_timeline++) {
+        axp_findings *f = analyze(24 * MS, MS / 10, has_timeline);
+        const axp_finding *step = finding(f, "step");
+        assert_null(finding(f, "sleep"));
+        assert_non_null(step);
+        assert_int_equal(step->severity, AXP_CRITICAL);
+        axp_findings_destroy(f);
+    }
+}
+
+/* Who computes may be waited for, and of whom nobody knows may compute. */
+static void who_computes_beside_the_run_may_be_a_cause(void **state)
+{
+    (void)state;
+    static const axp_ns cpu_ns[] = {24 * MS, 0};
+    for (int i = 0; i < 2; i++) {
+        axp_findings *f = analyze(24 * MS, cpu_ns[i], true);
+        const axp_finding *other = finding(f, "sleep");
+        assert_non_null(other);
+        assert_true(other->saving_ns > 0);
+        axp_findings_destroy(f);
+    }
+    /* For a quarter of its time: that much at most. */
+    axp_findings *f = analyze(24 * MS, 6 * MS, true);
+    const axp_finding *other = finding(f, "sleep");
+    assert_non_null(other);
+    assert_true(other->saving_ns <= 6 * MS);
+    axp_findings_destroy(f);
+}
+
+/* Who sleeps while nobody computes may be what the run is. */
+static void who_sleeps_alone_may_be_the_run(void **state)
+{
+    (void)state;
+    axp_findings *f = analyze(MS / 10, MS / 10, false);
+    assert_non_null(finding(f, "sleep"));
+    axp_findings_destroy(f);
+}
+
 int main(void)
 {
     ts_use_fake_clock();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hidden_time_regains_nothing),
+        cmocka_unit_test(who_sleeps_beside_the_run_is_no_cause),
+        cmocka_unit_test(who_computes_beside_the_run_may_be_a_cause),
+        cmocka_unit_test(who_sleeps_alone_may_be_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
