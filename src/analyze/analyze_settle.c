@@ -57,13 +57,18 @@ static void drop_last(struct axp__analysis *a)
         a->drafts[i].is_gone = has_cause && a->drafts[i].is_last;
 }
 
-/* What is said about time that may all be ours. */
+/* What is said about time that may all be ours, or more of it than is not: a rule
+ * that knows a saving does not know whose time it is, either. */
 static void drop_unsure(struct axp__analysis *a)
 {
     for (size_t i = 0; i < a->n_drafts; i++) {
         struct axp__draft *d = &a->drafts[i];
-        if (d->op && d->op->doubt_ns && !d->has_saving && !axp__sure_ns(d->op))
-            d->is_gone = true;
+        if (!d->op || !d->op->doubt_ns) continue;
+        if (d->has_saving && !d->op->is_doubtful) continue;
+        if (!axp__sure_ns(d->op)) d->is_gone = true;
+        axp_ns all = d->op->total_ns, doubt = d->op->doubt_ns;
+        axp_ns most = all > doubt ? all - doubt : 0;
+        if (d->has_saving && d->saving_ns > most) d->saving_ns = most;
     }
 }
 

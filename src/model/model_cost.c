@@ -29,7 +29,10 @@ static struct axp__own_cost cost_of(const struct axp__capture *c,
 
 double axp__lane_doubt(const axp_view *v, const struct axp__cap_lane *lane)
 {
-    double longer = lane->row < 0 ? 1 : axp__view_longest(v, (size_t)lane->row);
+    double longer = lane->row < 0
+                        ? 1
+                        : axp__view_longest(v, (size_t)lane->row,
+                                            axp__lane_own_ns(v, lane));
     return 2 * longer - 1;
 }
 

@@ -270,14 +270,18 @@ double axp__view_longer(const axp_view *v, size_t i)
     return 1 + (double)ready / (double)ran;
 }
 
-double axp__view_longest(const axp_view *v, size_t i)
+double axp__view_longest(const axp_view *v, size_t i, axp_ns own_ns)
 {
     const struct axp__cap_row *row = &v->capture->rows[i];
     axp_ns life = v->lives[i].end - v->lives[i].begin;
     if (states_of(v, row)) return axp__view_longer(v, i);
-    /* One that ran for less slept: that is no recording. */
-    bool is_busy = row->cpu_ns >= life / 2 && row->cpu_ns < life;
-    return is_busy ? (double)life / (double)row->cpu_ns : 1;
+    /* One that ran for less slept: that is no recording. Where that is much of
+     * what it ran, and may be twice as much, nobody knows: it may have had no
+     * processor in the midst of it. */
+    bool is_busy =
+        row->cpu_ns >= life / 2 || (row->cpu_ns && own_ns >= row->cpu_ns / 4);
+    return is_busy && row->cpu_ns < life ? (double)life / (double)row->cpu_ns
+                                         : 1;
 }
 
 /* A thread lives before its first event and after its last one. */

@@ -270,9 +270,10 @@ axp_ns axp__view_end_of(const axp_view *v, const struct axp__cap_row *row);
 double axp__view_longer(const axp_view *v, size_t i);
 /* How long it ran or wanted to; its life, where nobody tells. */
 axp_ns axp__view_at_work(const axp_view *v, size_t i);
-/* The same, at most: where the scheduler was not asked, a thread that ran for
- * most of its life may have waited for its processor in the rest. */
-double axp__view_longest(const axp_view *v, size_t i);
+/* The same as axp__view_longer, at most: where the scheduler was not asked, a thread
+ * that ran for most of its life, or did little but record, which took it so long,
+ * may have waited for its processor in the rest. */
+double axp__view_longest(const axp_view *v, size_t i, axp_ns own_ns);
 /* Rows' lives are those of their threads, as far as it tells. */
 bool axp__view_widen_lives(axp_view *v);
 bool axp__view_cut_states(axp_view *v);

@@ -354,6 +354,19 @@ static void without_states_all_of_it_is_in_doubt(void **state)
     axp_view_destroy(v);
 }
 
+/* Nor where it had one for a tenth of its life, but did little but record in that:
+ * the rest may have been its waiting for the next. */
+static void little_but_recording_is_in_doubt(void **state)
+{
+    (void)state;
+    run_empty(200000, 10 * INSIDE, 10 * AROUND);
+    axp_view *v = view_with(NULL, 200000 * (INSIDE + AROUND + 5));
+    assert_true(ts_view_op(v, "inner").doubt_ns > 200000 * 10 * INSIDE);
+    assert_false(is_found(v, "inner"));
+    assert_false(is_found(v, "outer"));
+    axp_view_destroy(v);
+}
+
 /* One that slept knows its scopes all the same. */
 static void sleeping_puts_nothing_in_doubt(void **state)
 {
@@ -655,6 +668,7 @@ int main(void)
         cmocka_unit_test(reports_mark_what_is_in_doubt),
         cmocka_unit_test(empty_scopes_are_no_finding),
         cmocka_unit_test(without_states_all_of_it_is_in_doubt),
+        cmocka_unit_test(little_but_recording_is_in_doubt),
         cmocka_unit_test(sleeping_puts_nothing_in_doubt),
         cmocka_unit_test(what_took_most_is_said),
         cmocka_unit_test(no_more_is_stated_than_was_met),
