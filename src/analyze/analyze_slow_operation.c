@@ -15,6 +15,7 @@
 #include "analyze/analyze_roof_advice.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
+#include "model/model_overhead.h"
 
 static const char *suggestion_for(const axp_op *op)
 {
@@ -215,10 +216,9 @@ static void set_kernel(struct axp__analysis *a, struct axp__draft *d)
  * so much of a share is ours. */
 static double loading_share(const axp_view *v, const axp_op *op)
 {
-    double loading = (double)axp__view_cost_ns(v, "axprof.start_ns"), ran = 0;
-    for (size_t i = 0; i < v->n_threads; i++)
-        ran += (double)v->threads[i].cpu_ns;
-    return op->is_kernel && ran > loading ? loading / ran : 0;
+    double loading = (double)axp__view_cost_ns(v, "axprof.start_ns");
+    double ran = axp__ran_ns(v);
+    return op->is_kernel && ran > 0 ? fmin(1, loading / ran) : 0;
 }
 
 static struct axp__draft *add(struct axp__analysis *a, const axp_op *op)

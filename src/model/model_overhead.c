@@ -54,7 +54,7 @@ struct own_time { /* of the program's threads, and of it what recording took */
     axp_ns work, own;
 };
 
-static double ran_ns(const axp_view *v)
+double axp__ran_ns(const axp_view *v)
 {
     double sum = 0;
     for (size_t i = 0; i < v->n_threads; i++)
@@ -73,7 +73,8 @@ static struct own_time own_time(const axp_view *v)
 {
     const struct axp__capture *c = v->capture;
     struct own_time t = {0, 0};
-    double others = ran_ns(v), ran = 0, all = 0; /* others record nothing */
+    double others = axp__ran_ns(v), ran = 0,
+           all = 0; /* others record nothing */
     for (size_t i = 0; i < c->n_rows; i++) {
         if (c->rows[i].track || is_outside(v, (int64_t)i)) continue;
         axp_ns work = axp__view_at_work(v, i);
@@ -221,8 +222,8 @@ static bool samples_met(const axp_view *v, struct met *met)
     met->share = seen / (double)v->sampled_ns;
     double error = axp__share_error(met->share, (double)v->n_sampled);
     double least = met->share > error ? met->share - error : 0;
-    met->least = least * ran_ns(v);
-    met->most = (met->share + error) * ran_ns(v);
+    met->least = least * axp__ran_ns(v);
+    met->most = (met->share + error) * axp__ran_ns(v);
     return true;
 }
 

@@ -14,4 +14,7 @@ struct axp__overhead {
 /* Once more when there are samples: they may change it. */
 struct axp__overhead axp__overhead(const axp_view *v);
 
+/* The processor time of the run, as threads or samples know more of it. */
+double axp__ran_ns(const axp_view *v);
+
 #endif

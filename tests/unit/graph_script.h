@@ -17,6 +17,7 @@
 #define SCRIPT_FIRST 4u /* names from here on are "op0", "op1" … */
 #define SCRIPT_OPS 40u
 #define SCRIPT_FOLLOW (SCRIPT_FIRST + SCRIPT_OPS)
+#define SCRIPT_START (SCRIPT_FOLLOW + 1)
 
 struct script {
     struct axp__capture c;
@@ -25,7 +26,7 @@ struct script {
     uint64_t *words[SCRIPT_ROWS];
     size_t n[SCRIPT_ROWS];
     struct axp__cap_lane outside;
-    struct axp__cap_counter follow;
+    struct axp__cap_counter took;
 };
 
 static inline struct axp__cap_name script_name(const struct axp__capture *c,
@@ -37,8 +38,10 @@ static inline struct axp__cap_name script_name(const struct axp__capture *c,
     if (id == SCRIPT_WAIT)
         return (struct axp__cap_name){.text = "wait",
                                       .flags = AXP__KIND_FLAGS(AXP__KIND_WAIT)};
-    if (id == SCRIPT_FOLLOW)
-        return (struct axp__cap_name){.text = "axprof.follow_ns",
+    if (id == SCRIPT_FOLLOW || id == SCRIPT_START)
+        return (struct axp__cap_name){.text = id == SCRIPT_FOLLOW
+                                                  ? "axprof.follow_ns"
+                                                  : "axprof.start_ns",
                                       .flags = AXP__KIND_FLAGS(AXP__KIND_COST)};
     if (id - SCRIPT_FIRST >= SCRIPT_OPS) return axp__cap_special(UINT32_MAX);
     char *text = texts[id - SCRIPT_FIRST];
@@ -171,14 +174,19 @@ static inline uint32_t script_function(struct script *s, uint32_t i)
 
 /* The script is the view's. */
 /* So much longer it took to start threads that were to be sampled. */
-static inline void script_follow(struct script *s, double ns)
+static inline void script_took(struct script *s, uint32_t what, double ns)
 {
-    s->follow = (struct axp__cap_counter){
-        .name = SCRIPT_FOLLOW, .n = 1, .sum = ns, .min = ns, .max = ns};
+    s->took = (struct axp__cap_counter){
+        .name = what, .n = 1, .sum = ns, .min = ns, .max = ns};
     s->outside = (struct axp__cap_lane){
-        .row = -1, .counters = &s->follow, .n_counters = 1};
+        .row = -1, .counters = &s->took, .n_counters = 1};
     s->c.lanes = &s->outside;
     s->c.n_lanes = 1;
+}
+
+static inline void script_follow(struct script *s, double ns)
+{
+    script_took(s, SCRIPT_FOLLOW, ns);
 }
 
 static inline axp_view *script_view(struct script *s)
