@@ -25,7 +25,7 @@ static void add(struct axp__analysis *a, const axp_op *op)
     /* Before LowThroughput, which comes later in rules.def. */
     d->specificity = each < is_short ? 2 : 0;
     d->band = axp__band((double)op->calls, steps);
-    if (is_small || (double)op->total_ns < SMALL_WALL * wall) d->band = AXP_LOW;
+    d->is_capped = true; /* many calls may be worth next to nothing */
     d->fraction = 1;
     d->is_bound = true;
     d->confidence = 0.5;

@@ -273,6 +273,10 @@ static void bands_of_call_counts(void **state)
     assert_int_equal(count_severity(100000, 100, 0), AXP_HIGH);
     /* below 1 % of the wall time nothing is worth more than a mention */
     assert_int_equal(count_severity(100000, 100, 2000 * (uint64_t)MS), AXP_LOW);
+    /* nor is it above what all of it is worth: 4.8, 9 and 17 % */
+    assert_int_equal(count_severity(100000, 100, 200 * MS), AXP_LOW);
+    assert_int_equal(count_severity(100000, 100, 100 * MS), AXP_MEDIUM);
+    assert_int_equal(count_severity(100000, 100, 50 * MS), AXP_HIGH);
 }
 
 /* ---- throughput ------------------------------------------------------------------ */
