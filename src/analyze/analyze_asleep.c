@@ -7,7 +7,7 @@
 /* Of an operation and the threads that ran it, and of the others. */
 struct use {
     axp_ns cpu_ns;   /* of the operation's own time, at most */
-    axp_ns other_ns; /* of the one of the others that has most */
+    axp_ns other_ns; /* of the one of the others that was at work longest */
     bool is_known;   /* of all that ran it */
 };
 
@@ -27,6 +27,25 @@ static axp_ns self_on(const axp_view *v, const struct axp__cap_lane *lane,
     return axp__view_ns(v, ticks);
 }
 
+/* How long the thread of a lane that did something else was at work: it was in
+ * scopes, and had a processor for so much of that that it may have wanted one in
+ * the rest. */
+#define AT_WORK 0.25
+
+static axp_ns at_work(const axp_view *v, const struct axp__cap_lane *lane,
+                      axp_ns cpu)
+{
+    uint64_t ticks = 0;
+    for (uint32_t i = 1; i < lane->n_nodes; i++)
+        if (lane->nodes[i].category != AXP_CAT_SYNC)
+            ticks += lane->nodes[i].self_ticks;
+    for (uint32_t i = 0; i < lane->n_frames; i++)
+        ticks += axp__frame_self(v, lane, i);
+    axp_ns in_scopes = axp__view_ns(v, ticks);
+    bool is_it = cpu < in_scopes && (double)cpu >= AT_WORK * (double)in_scopes;
+    return is_it ? in_scopes : cpu;
+}
+
 static struct use use_of(const axp_view *v, const axp_op *op)
 {
     const struct axp__capture *c = v->capture;
@@ -36,7 +55,8 @@ static struct use use_of(const axp_view *v, const axp_op *op)
         axp_ns self = self_on(v, lane, op);
         axp_ns cpu = lane->row < 0 ? 0 : c->rows[lane->row].cpu_ns;
         if (!self) {
-            if (cpu > u.other_ns) u.other_ns = cpu;
+            axp_ns other = lane->is_track ? 0 : at_work(v, lane, cpu);
+            if (other > u.other_ns) u.other_ns = other;
         } else if (lane->is_track || !cpu) {
             u.is_known = false; /* several threads, or nobody asked */
         } else {

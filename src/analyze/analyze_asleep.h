@@ -9,7 +9,7 @@
  * others do, but for what a replay in which all go their own way says. Beside
  * that no more than what the operation computes can be regained, for others may
  * have waited for it unseen. Without a timeline there is no replay: then as long
- * as the busiest of the others computes the run lasts at least.
+ * as the busiest of the others is at work the run lasts at least.
  *
  * Input   a view, whose times may claim anything. */
 #ifndef AXP_ANALYZE_ASLEEP_H

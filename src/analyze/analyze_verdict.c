@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "analyze/analyze_asleep.h"
 #include "analyze/analyze_wall.h"
 #include "base/base_number.h"
 #include "graph/graph.h"
@@ -104,6 +105,14 @@ static bool add_path(const axp_view *v, struct parts *p)
     return true;
 }
 
+/* What only waits beside the others is no part of what the run is. */
+static double share_of(const struct axp__analysis *a, const axp_op *op)
+{
+    axp_ns most, ns = axp__wall_ns(a->wall, op);
+    if (axp__asleep_most(a->v, op, &most) && most < ns) ns = most;
+    return (double)ns / (double)a->v->duration_ns;
+}
+
 static void add_ops(const struct axp__analysis *a, struct parts *p)
 {
     const axp_view *v = a->v;
@@ -111,7 +120,7 @@ static void add_ops(const struct axp__analysis *a, struct parts *p)
     for (size_t i = 0; i < v->n_ops && wall > 0; i++) {
         const axp_op *op = &v->ops[i];
         if (p->n < 2 || (double)op->self_ns > p->at[1].share * wall)
-            add_part(p, op->name, (double)axp__wall_ns(a->wall, op) / wall);
+            add_part(p, op->name, share_of(a, op));
     }
     if (v->n_ops) return;
     p->is_sampled = v->n_functions != 0;

@@ -151,7 +151,7 @@ axp_status axp__graph_create(const axp_view *v, axp_graph **out);
 void axp__graph_destroy(axp_graph *g); /* NULL allowed */
 /* The view's own graph and its replay as it was, made once and kept as long as
  * the view; *out NULL: it would say no more than the operations' own times do,
- * for there is one thread, or no timeline. */
+ * for there is one thread, no timeline, or nothing that took time is left in it. */
 struct axp__recorded {
     axp_graph *graph;
     axp_replay *replay;

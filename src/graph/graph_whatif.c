@@ -336,6 +336,14 @@ static bool is_worth(const axp_view *v)
     return n > 1 && v->n_events && v->duration_ns;
 }
 
+/* What is left of a timeline may have nothing in it that took time, as that of a
+ * run in which what was waited for never came: that nobody did anything is not
+ * what it says. */
+static bool is_emptied(const axp_view *v, const axp_graph *g)
+{
+    return axp_view_cut_count(v) && g->ops.n <= AXP__N_NO_OPS;
+}
+
 axp_status axp__graph_recorded(const axp_view *v,
                                const struct axp__recorded **out)
 {
@@ -344,6 +352,10 @@ axp_status axp__graph_recorded(const axp_view *v,
     struct axp__recorded *made = NULL;
     axp_status status = axp__recorded_create(v, &made);
     if (status) return status;
+    if (is_emptied(v, made->graph)) {
+        axp__recorded_destroy(made);
+        return AXP_OK;
+    }
     keep((axp_view *)(uintptr_t)v, made);
     *out = __atomic_load_n(&v->graph, __ATOMIC_ACQUIRE);
     return AXP_OK;
