@@ -100,6 +100,26 @@ static void look_at(struct axp__analysis *a, const struct waiting *w)
     if (w->ns && (double)w->ns >= least) add(a, w);
 }
 
+/* The waits of that name that somebody is known to have ended, from then on: until
+ * who waited saw it. A runtime may tell that it gave a lock when another has it
+ * already: then all of his wait comes after the one before that. It is not for
+ * nobody's sake, and of a lock LockContention has it all. */
+static axp_ns late(const axp_graph *g, const axp_op *op)
+{
+    axp_ns sum = 0;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct axp__graph_node *n = &g->nodes[i];
+        if (n->stretch != AXP__STRETCH_WAIT || n->is_estimate || !n->n_parts ||
+            (n->source_kind != AXP__SOURCE_NODE &&
+             n->source_kind != AXP__SOURCE_EPISODE))
+            continue;
+        const struct axp__graph_op *of =
+            &g->ops.at[axp__part_op(g->parts[n->parts])];
+        if (of->is_wait && !strcmp(of->text, op->name)) sum += n->lag_ns;
+    }
+    return sum;
+}
+
 /* What the path has of each name. */
 static void look_along(struct axp__analysis *a, const struct axp__recorded *of)
 {
@@ -117,6 +137,10 @@ static void look_along(struct axp__analysis *a, const struct axp__recorded *of)
             if (!parts[k].device && !parts[k].is_sampled &&
                 !strcmp(parts[k].name, w.op->name))
                 w.ns += parts[k].ns;
+        if (w.ns) {
+            axp_ns told = late(of->graph, w.op);
+            w.ns = w.ns > told ? w.ns - told : 0;
+        }
         look_at(a, &w);
     }
     free(parts);

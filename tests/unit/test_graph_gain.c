@@ -12,6 +12,7 @@
 #include "test_support.h"
 
 #define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
 
 /* ---- a thread that does what it is told ---------------------------------------- */
 
@@ -212,6 +213,60 @@ static void who_sleeps_alone_may_be_the_run(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- a lock that is seen to be given before it was waited for ----------------------- */
+
+static axp_giver given;
+
+static void give_lock(void)
+{
+    given = axp_sync_release(AXP_SYNC_LOCK, &object, 0, true);
+}
+
+/* A runtime may tell that it gave a lock when another has it already: then he is
+ * seen to wait for nothing but the time before. Each round 60 us of step, and so
+ * long in that wait. */
+static axp_findings *wait_for_lock(axp_ns late)
+{
+    pthread_t thread;
+    axp_reset(axp_global());
+    sem_init(&told, 0, 0);
+    sem_init(&is_done, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, worker, NULL), 0);
+    for (int i = 0; i < 120; i++) {
+        uint64_t step = axp_begin(axp_global(), "step");
+        ts_tick(60 * US);
+        tell(give_lock);
+        axp_end(step);
+        uint64_t began = axp_wait_begin();
+        ts_tick(late);
+        axp_sync_waited(&(axp_sync_wait){.kind = AXP_SYNC_LOCK,
+                                         .object = &object,
+                                         .began = began,
+                                         .by = given,
+                                         .name = "lock wait"});
+    }
+    tell(NULL);
+    pthread_join(thread, NULL);
+    axp_view *v = ts_snapshot(axp_global());
+    axp_findings *f = axp_analyze(v, NULL);
+    assert_non_null(f);
+    axp_view_destroy(v);
+    return f;
+}
+
+/* None of the threads ends it: that is not so of one that says who did. */
+static void a_wait_with_a_giver_is_not_for_nobody(void **state)
+{
+    (void)state;
+    for (axp_ns late = 0; late <= 30 * US; late += 30 * US) {
+        axp_findings *f = wait_for_lock(late);
+        assert_null(finding(f, "lock wait"));
+        const axp_finding *lock = finding(f, "(no scope)");
+        assert_int_equal(lock && lock->type == AXP_LOCK_CONTENTION, late > 0);
+        axp_findings_destroy(f);
+    }
+}
+
 int main(void)
 {
     ts_use_fake_clock();
@@ -220,6 +275,7 @@ int main(void)
         cmocka_unit_test(who_sleeps_beside_the_run_is_no_cause),
         cmocka_unit_test(who_computes_beside_the_run_may_be_a_cause),
         cmocka_unit_test(who_sleeps_alone_may_be_the_run),
+        cmocka_unit_test(a_wait_with_a_giver_is_not_for_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
