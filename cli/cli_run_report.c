@@ -64,10 +64,11 @@ static void say_how_it_ended(const cli_run *r)
     uint64_t n_all = seen.n_processes_seen + seen.n_missed;
     if (n_all > 1)
         cli_note(
-            "%llu processes, at most %s of memory and %llu threads at once",
+            "%llu processes, at most %s of memory and %llu thread%s at once",
             (unsigned long long)n_all,
             axp_format_bytes(rss, sizeof rss, seen.max_rss_bytes),
-            (unsigned long long)seen.max_threads);
+            (unsigned long long)seen.max_threads,
+            seen.max_threads == 1 ? "" : "s");
     if (seen.n_missed)
         cli_note("%llu of them %s over before %s memory could be looked at",
                  (unsigned long long)seen.n_missed,

@@ -376,6 +376,16 @@ def test_many_threads(c, folder):
     equal(result.out, b"3000 threads, 3000 joined\n", "threads")
 
 
+def test_one_is_no_plural(c, folder):
+    """Of children that are over at once nobody sees a second thread."""
+    result = run([c.axprof, "run", "--no-file", "--sample", "off", "--", "sh", "-c",
+                  "i=0; while [ $i -lt 5 ]; do /bin/true; i=$((i + 1)); done"],
+                 folder, env=environment())
+    check(re.search(rb"processes, at most \S+ \S+ of memory and ", result.err),
+          result.err)
+    check(not re.search(rb"\b1 (threads|processes)", result.err), result.err)
+
+
 def test_orphan(c, folder):
     """The run ends with the program, and what it left behind goes on."""
     began = time.monotonic()
