@@ -16,8 +16,7 @@
 
 static axp_severity severity_of(const struct axp__draft *d, double saving_share)
 {
-    static const double steps[3] = {0.05, 0.15, 0.35};
-    axp_severity by_saving = axp__band(saving_share, steps);
+    axp_severity by_saving = axp__band_by_saving(saving_share);
     if (!d->op && !d->has_saving) return d->band;
     if (!d->is_bound) return by_saving;
     bool is_capped = d->is_capped || (d->op && d->op->is_doubtful);

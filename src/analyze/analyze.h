@@ -156,6 +156,8 @@ static inline bool axp__is_node_of(const axp_tree_node *n, const axp_op *op)
 /* The highest band that value reaches: steps are those of Medium, High and
  * Critical; 0 ends them. */
 axp_severity axp__band(double value, const double steps[3]);
+/* Of what would be regained of the run, 0…1. */
+axp_severity axp__band_by_saving(double share);
 
 #define RULE(type, id, name, inputs, least, about, needs)                      \
     void axp__rule_##id(struct axp__analysis *a);

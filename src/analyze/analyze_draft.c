@@ -93,3 +93,9 @@ axp_severity axp__band(double value, const double steps[3])
         band++;
     return (axp_severity)band;
 }
+
+axp_severity axp__band_by_saving(double share)
+{
+    static const double steps[3] = {0.05, 0.15, 0.35};
+    return axp__band(share, steps);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* From what all rules said to one finding a cause, none of which promises what
  * another does; see analyze.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +148,37 @@ static void share(struct axp__analysis *a)
     }
 }
 
+#define WORTH_SAYING 1.1 /* so many times what samples stand for */
+
+/* A bound has in it what stands beside the op, which makes it no more severe: that a
+ * run has no processor is no op's fault. A replay that is believed has it already. */
+static void add_beside_one(struct axp__analysis *a, struct axp__draft *d)
+{
+    double by = axp__wall_beside(a->v, d->op), was = (double)d->saving_ns;
+    double wall = (double)a->v->duration_ns, all = fmin(by * was, wall);
+    char time[32];
+    if (!(all > was)) return;
+    d->saving_ns = axp__whole(all);
+    axp_severity least = axp__band_by_saving(was / wall);
+    if (d->is_capped && least < d->band) d->band = least;
+    if (by < WORTH_SAYING) return;
+    axp_format_ns(time, sizeof time, axp__whole(all - was));
+    axp__draft_say(a, d,
+                   "%s of what it gives back is its share of the time that no "
+                   "sample is of: without a processor, or too short to be seen",
+                   time);
+}
+
+static void add_beside(struct axp__analysis *a)
+{
+    const axp_graph *g = NULL;
+    if (!axp__graph_trusted(a->v, &g)) a->has_failed = true;
+    for (size_t i = 0; i < a->n_drafts && !g; i++) {
+        struct axp__draft *d = &a->drafts[i];
+        if (d->op && !d->has_saving && d->is_bound) add_beside_one(a, d);
+    }
+}
+
 #define MOST_REPLAYS 32u
 
 /* Who was off its processor for a reason that nobody saw, while others ran, may
@@ -188,6 +220,8 @@ static void replay_one(struct axp__analysis *a, struct axp__draft *d)
         a->has_failed = true;
     if (d->is_bound && d->saving_ns < most) add_unseen(a, d);
     if (d->is_bound && d->saving_ns < most) add_freed(a, d, most);
+    if (d->is_bound)
+        most = axp__whole(axp__wall_beside(a->v, d->op) * (double)most);
     if (d->saving_ns > most) d->saving_ns = most; /* it counts ours too */
 }
 
@@ -260,6 +294,7 @@ void axp__drafts_settle(struct axp__analysis *a)
     drop_gone(a);
     group(a);
     share(a);
+    add_beside(a);
     replay(a);
     wake(a);
     limit(a);

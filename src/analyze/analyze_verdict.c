@@ -294,12 +294,13 @@ static double unnamed_share(const struct axp__analysis *a,
                             double most)
 {
     double wall = (double)a->v->duration_ns;
+    double by = axp__wall_beside(a->v, op);
     if (!(wall > 0) || op->is_wait ||
         op->is_own || /* ours gives back nothing */
-        op->category == AXP_CAT_SYNC || (double)op->self_ns <= most * wall ||
-        finding_of(f, op))
+        op->category == AXP_CAT_SYNC ||
+        by * (double)op->self_ns <= most * wall || finding_of(f, op))
         return 0;
-    return (double)axp__wall_ns(a->wall, op) / wall;
+    return fmin(1, by * (double)axp__wall_ns(a->wall, op) / wall);
 }
 
 /* No change of one operation gives back more: what findings say, and all of the

@@ -328,3 +328,15 @@ bool axp__wall_reaches(const struct axp__wall *w, const axp_op *op,
     return (double)axp__sure_ns(op) >= least_ns &&
            (double)axp__wall_ns(w, op) >= least_ns;
 }
+
+double axp__wall_beside(const axp_view *v, const axp_op *op)
+{
+    double seen = (double)v->sampled_ns + (double)v->spun_ns;
+    double ran = 0, ready = 0;
+    if (!op->is_sampled || !v->sampled_ns) return 1;
+    for (size_t i = 0; i < v->n_threads; i++) { /* within their lives */
+        ran += (double)v->threads[i].cpu_ns;
+        ready += (double)v->threads[i].ready_ns;
+    }
+    return (fmax(ran, seen) + ready) / seen;
+}

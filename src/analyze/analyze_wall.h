@@ -39,4 +39,10 @@ axp_ns axp__wall_ns(const struct axp__wall *w, const axp_op *op);
 bool axp__wall_reaches(const struct axp__wall *w, const axp_op *op,
                        double least_ns);
 
+/* How much longer a run has than samples stand for, of an op that was sampled: 1,
+ * or more. Threads that wanted to run had no processor, and what a thread does after
+ * its last sample is in none: of both each op has as much as it has of the samples,
+ * and what is not done takes neither. */
+double axp__wall_beside(const axp_view *v, const axp_op *op);
+
 #endif

@@ -943,6 +943,50 @@ static void a_tenth_each_is_no_nothing(void **state)
     axp_findings_destroy(f);
 }
 
+/* ---- what no sample is of ------------------------------------------------------------- */
+
+/* 100 ms in which one thread ran for half the time, at 0x2100 for 30 ms and at
+ * 0x3100 for the rest; where it had no processor its work took as much longer, and
+ * so it is where that ran for longer than samples stand for. */
+static axp_findings *see_half(bool is_starved)
+{
+    static uint8_t bytes[2][AXP__STACK_BYTES(AXP__STACK_MOST)];
+    static const uint8_t *at[] = {bytes[0], bytes[1]};
+    struct script *s = script_create();
+    uint64_t now = 0;
+    axp__stack_put(bytes[0], (uint64_t[]){0x2100, 0x1100}, 2);
+    axp__stack_put(bytes[1], (uint64_t[]){0x3100, 0x1100}, 2);
+    s->c.stacks[AXP__STACKS_OF_OTHERS] = (struct axp__cap_stacks){at, 2};
+    s->c.modules = modules;
+    s->c.n_modules = 3;
+    n_seen = 0;
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    for (uint32_t i = 0; i < 50; i++, now += 2 * MS)
+        see_stack(0, now, now + MS, i % 5 > 2);
+    script_word(s, 0, now, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    axp_view *v = view_seen(s);
+    v->n_sampled = 0; /* it is counted here */
+    assert_true(axp__view_add_functions(v));
+    assert_int_equal(v->n_threads, 1);
+    v->threads[0].cpu_ns = is_starved ? 50 * MS : 100 * MS;
+    v->threads[0].ready_ns = 100 * MS - v->threads[0].cpu_ns;
+    return ts_analyze_view(v);
+}
+
+/* What is not done needs no processor, and waits for none. */
+static void a_bound_has_what_stands_beside_it(void **state)
+{
+    (void)state;
+    for (unsigned is_starved = 0; is_starved < 2; is_starved++) {
+        axp_findings *f = see_half(is_starved);
+        ts_assert_between(59, slow_ms(f, "0x2100"), 61);
+        ts_assert_between(39, slow_ms(f, "0x3100"), 41);
+        const axp_finding *x = ts_find(f, AXP_SLOW_OPERATION);
+        assert_non_null(strstr(x->description, "its share of"));
+        axp_findings_destroy(f);
+    }
+}
+
 /* ---- waits that nobody saw ---------------------------------------------------------- */
 
 /* A client asks every 10 ms, and is off its processor until the server, which
@@ -1057,6 +1101,7 @@ int main(void)
         cmocka_unit_test(libraries_in_no_scope),
         cmocka_unit_test(a_standstill_in_no_scope),
         cmocka_unit_test(a_tenth_each_is_no_nothing),
+        cmocka_unit_test(a_bound_has_what_stands_beside_it),
         cmocka_unit_test(a_bound_holds_where_waits_are_unseen),
         cmocka_unit_test(who_spins_keeps_a_processor),
     };
