@@ -5,6 +5,7 @@
  *   graph_sync.c   what threads give each other and wait for
  *   graph_loose.c  threads that were sampled and recorded nothing
  *   graph_lend.c   what the first threads among those waited for
+ *   graph_far.c    … of other processes
  *   graph_start.c  when processes began that nobody is known to have started
  */
 #ifndef AXP_GRAPH_BUILD_H

@@ -6,7 +6,10 @@
  *
  * Who did nothing else, and ended with a process that began after it, waited for that
  * one and its like, as shells do: what these did is theirs alone, and the run ends
- * with them; its own are the times between, and what nobody was seen to do.
+ * with them; its own are the times between, and what nobody was seen to do. So it is
+ * of who ended with any other, as the end of a pipe does, where all the time somebody
+ * else was at work. Who did something else besides takes what others did meanwhile for
+ * its own (graph_far.h).
  *
  * Place    after the pass, once all rows are known. What a row was lent is lent to
  *          nobody else.
@@ -15,6 +18,7 @@
 #include <stdlib.h>
 
 #include "graph/graph_build.h"
+#include "graph/graph_far.h"
 
 #define MOST_LOOKS ((uint64_t)1 << 26)
 
@@ -29,6 +33,8 @@ struct lender {
     double *ns; /* by op: what others did while the row lived … */
     double sum; /* … in all */
     axp_ns begin_ns, end_ns;
+    struct axp__life *lives; /* of each process's first thread */
+    size_t n_ops;
     uint64_t n_looks;
     struct lent *all; /* in the order of rows */
     size_t n, cap;
@@ -102,7 +108,7 @@ static void add_rows(struct lender *l, uint32_t row, bool is_far)
     axp_graph *g = l->g;
     uint32_t process = g->rows[row].is.process;
     l->sum = 0;
-    for (size_t op = 0; op < g->ops.n; op++)
+    for (size_t op = 0; op < l->n_ops; op++)
         l->ns[op] = 0;
     for (uint32_t i = 0; i < g->n_rows && l->n_looks < MOST_LOOKS; i++) {
         l->n_looks++;
@@ -112,19 +118,23 @@ static void add_rows(struct lender *l, uint32_t row, bool is_far)
 }
 
 /* As much of it as fits into the time off; returns how much that is. */
-static axp_ns lend(struct lender *l, uint32_t row, axp_ns off)
+static axp_ns take(struct lender *l, uint32_t row, axp_ns off)
 {
-    axp_graph *g = l->g;
     axp_ns lent = 0;
-    add_rows(l, row, false);
     double part = l->sum > (double)off ? (double)off / l->sum : 1;
-    for (uint32_t op = 0; op < g->ops.n; op++) {
+    for (uint32_t op = 0; op < l->n_ops; op++) {
         axp_ns ns = (axp_ns)(part * l->ns[op]);
         if (ns > off - lent) ns = off - lent;
-        if (ns && !keep(l, (struct lent){row, op, ns})) g->has_failed = true;
+        if (ns && !keep(l, (struct lent){row, op, ns})) l->g->has_failed = true;
         lent += ns;
     }
     return lent;
+}
+
+static axp_ns lend(struct lender *l, uint32_t row, axp_ns off)
+{
+    add_rows(l, row, false);
+    return take(l, row, off);
 }
 
 /* ---- who waits for another process ------------------------------------------------ */
@@ -141,22 +151,41 @@ static struct axp__life life_of(const axp_graph *g, uint32_t row)
         .end = r->own && r->own->since > last ? r->own->since : last};
 }
 
-/* A process that began after it is over when it is, or shortly before. */
-static bool ends_with_another(const struct lender *l, uint32_t row)
+/* A process is over when it is, or shortly before or after: one that began after it;
+ * or one that the run may end with, so that some of them is left for that. */
+static bool ends_with(const struct lender *l, uint32_t row, bool is_after)
 {
     const axp_graph *g = l->g;
     axp_ns late = axp__graph_late(g);
     struct axp__life own = life_of(g, row);
     for (uint32_t i = 0; i < l->b->n_processes; i++) {
         uint32_t main = l->b->mains[i];
-        if (main == row || main == AXP__NONE || !g->rows[main].n_nodes)
-            continue;
-        struct axp__life its = life_of(g, main);
-        if (its.begin > own.begin && its.end <= own.end + late &&
-            own.end <= its.end + late)
+        struct axp__life its = l->lives[i];
+        if (main == row || !its.end) continue;
+        bool is_it =
+            is_after ? its.begin > own.begin : !g->rows[main].is_parent;
+        if (is_it && its.end <= own.end + late && own.end <= its.end + late)
             return true;
     }
     return false;
+}
+
+/* What other processes did while it was off, as far as it waited for them. */
+static void add_far(struct lender *l, uint32_t row)
+{
+    struct axp__far far = {.b = l->b,
+                           .row = row,
+                           .begin_ns = l->begin_ns,
+                           .end_ns = l->end_ns,
+                           .lives = l->lives,
+                           .n_looks = &l->n_looks,
+                           .most_looks = MOST_LOOKS,
+                           .n_ops = l->n_ops,
+                           .ns = l->ns};
+    l->sum = 0;
+    if (l->n_looks >= MOST_LOOKS) return;
+    axp__far_find(&far);
+    l->sum = far.sum;
 }
 
 /* What others did is not the time of who waited for them. */
@@ -180,8 +209,14 @@ static void look_at(struct lender *l, uint32_t row)
     axp_ns starved = own->ns[AXP__OP_NO_CPU];
     if (!off) return;
     axp_ns lent = lend(l, row, off);
-    bool is_parent =
-        10 * off > 9 * (life - starved) && ends_with_another(l, row);
+    bool is_idle = 10 * off > 9 * (life - starved);
+    bool is_parent = is_idle && ends_with(l, row, true);
+    if (!is_parent && lent < off) {
+        add_far(l, row);
+        is_parent = is_idle && 10 * l->sum > 9 * (double)(off - lent) &&
+                    ends_with(l, row, false);
+        if (!is_parent && l->sum > 0) lent += take(l, row, off - lent);
+    }
     if (is_parent) leave(l, row, off - lent);
     own->is_lent = is_parent || 2 * lent > life;
     l->g->rows[row].is_parent = is_parent;
@@ -200,12 +235,17 @@ static void give(struct lender *l)
 void axp__build_lend(struct axp__builder *b, size_t first)
 {
     axp_graph *g = b->g;
-    struct lender l = {.b = b, .g = g};
+    struct lender l = {.b = b, .g = g, .n_ops = g->ops.n};
     l.ns = calloc(g->ops.n + 1, sizeof *l.ns);
-    if (!l.ns) g->has_failed = true;
-    for (size_t i = first; l.ns && i < g->n_rows; i++)
+    l.lives = calloc(b->n_processes + (size_t)1, sizeof *l.lives);
+    if (!l.ns || !l.lives) g->has_failed = true;
+    for (uint32_t i = 0; !g->has_failed && i < b->n_processes; i++)
+        if (b->mains[i] != AXP__NONE && g->rows[b->mains[i]].n_nodes)
+            l.lives[i] = life_of(g, b->mains[i]);
+    for (size_t i = first; !g->has_failed && i < g->n_rows; i++)
         if (b->mains[g->rows[i].is.process] == i) look_at(&l, (uint32_t)i);
     if (!g->has_failed) give(&l);
     free(l.ns);
+    free(l.lives);
     free(l.all);
 }

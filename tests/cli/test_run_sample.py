@@ -822,6 +822,18 @@ def test_timer_on_a_fibre(c, folder):
     check(f["forty"]["time_share"] + f["sixty"]["time_share"] > 0.85, f)
 
 
+def test_pipeline(c, folder):
+    """A shell waits for its programs, and what reads from a pipe for what writes:
+    the run is what these did, one after the other."""
+    program = c.program()
+    data, _ = profile(c, folder, "sh", "-c",
+                      f"{program} shares 400; {program} shares 800 | cat")
+    share = sum(p["share"] for p in data["critical_path"]["parts"]
+                if p["name"].startswith("blocked"))
+    check(share < 0.2, data["critical_path"])
+    check("blocked" not in data["verdict"], data["verdict"])
+
+
 def test_not_allowed(c, folder):
     """The program runs as it does, and one line says what is missing."""
     done = run([c.programs / "deny_perf", c.axprof, "run", "--without", "timer",
@@ -873,7 +885,7 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_scopes, test_children,
              test_states, test_starved, test_woken_without_a_processor,
              test_short_threads, test_lives_of_short_programs, test_below_a_shell,
-             test_what_a_shell_waits_for,
+             test_what_a_shell_waits_for, test_pipeline,
              test_growing_stacks, test_recorded_at_full_speed,
              test_lost_are_said,
              test_replaced, test_killed, test_exports,

@@ -652,6 +652,84 @@ static void who_waits_for_programs_is_what_they_do(void **state)
     }
 }
 
+/* A writer works for 90 ms, and so did another program before it; who reads what it
+ * writes is off its processor all the while, and ends with it. */
+static void who_reads_from_a_pipe_is_who_writes(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0), other = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {100 * MS, 500, 99 * MS, 0, AXP_SAMPLE_WAITED, 500, false},
+        {201 * MS, 500, 100 * MS, 0, AXP_SAMPLE_WAITED, 500, false},
+        {100 * MS, 600, 98 * MS, other, AXP_SAMPLE_CPU, 600, false},
+        {200 * MS, 601, 98 * MS, works, AXP_SAMPLE_CPU, 601, false},
+        {200 * MS + MS / 2, 602, 98 * MS, 0, AXP_SAMPLE_WAITED, 602, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 202 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    s->c.n_rows = 1;
+    axp_view *v = view_seen(s, at, 5);
+    s->c.n_chunks = 0; /* the row's words are not there */
+    axp_graph *g = graph_of(v);
+    assert_in_range(script_path(g, "0x1000"), 97 * MS, 101 * MS);
+    assert_in_range(script_path(g, "0x2000"), 97 * MS, 101 * MS);
+    assert_in_range(script_path(g, "blocked: I/O, sleep, other processes"), 0,
+                    3 * MS);
+    assert_in_range(script_wall(g, "0x1000=0"), 102 * MS, 106 * MS);
+    done(v, g);
+}
+
+/* A shell waits for two programs: who sleeps beside the one that works, and for
+ * longer, ends with the shell, which is no reason to believe that it waited. */
+static void who_sleeps_beside_work_is_blocked(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0);
+    struct axp__cap_sample at[] = {
+        {201 * MS, 500, 200 * MS, 0, AXP_SAMPLE_WAITED, 500, false},
+        {140 * MS, 600, 138 * MS, works, AXP_SAMPLE_CPU, 600, false},
+        {200 * MS, 601, 198 * MS, 0, AXP_SAMPLE_WAITED, 601, false}};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 202 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    s->c.n_rows = 1;
+    axp_view *v = view_seen(s, at, 3);
+    s->c.n_chunks = 0; /* the row's words are not there */
+    axp_graph *g = graph_of(v);
+    assert_in_range(script_path(g, "blocked: I/O, sleep, other processes"),
+                    197 * MS, 202 * MS);
+    done(v, g);
+}
+
+/* It works itself for half of the time, and then is off until its child, which works,
+ * has ended; or until some time after that, as who sleeps. */
+static void who_works_and_waits_is_both(void **state)
+{
+    (void)state;
+    for (unsigned sleeps = 0; sleeps < 2; sleeps++) {
+        struct script *s = script_create();
+        uint32_t works = script_function(s, 0), other = script_function(s, 1);
+        struct axp__cap_sample at[] = {
+            {100 * MS, 500, 100 * MS, works, AXP_SAMPLE_CPU, 500, false},
+            {180 * MS, 500, 80 * MS, 0, AXP_SAMPLE_WAITED, 500, false},
+            {200 * MS, 500, 20 * MS, works, AXP_SAMPLE_CPU, 500, false},
+            {sleeps ? 160 * MS : 180 * MS, 600, 60 * MS, other, AXP_SAMPLE_CPU,
+             600, false}};
+        script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        script_word(s, 0, 200 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        s->c.n_rows = 1;
+        axp_view *v = view_seen(s, at, 4);
+        s->c.n_chunks = 0; /* the row's words are not there */
+        axp_graph *g = graph_of(v);
+        axp_ns theirs = sleeps ? 0 : 60 * MS;
+        assert_in_range(script_path(g, "0x1000"), 119 * MS, 121 * MS);
+        assert_in_range(script_path(g, "0x2000") + MS, theirs, theirs + 2 * MS);
+        assert_in_range(script_path(g, "blocked: I/O, sleep, other processes"),
+                        79 * MS - theirs, 81 * MS - theirs);
+        done(v, g);
+    }
+}
+
 /* 36 years, as a damaged recording may claim, half of them without a processor:
  * a few parts, not one for each so many minutes. */
 static void endless_stretches_have_few_parts(void **state)
@@ -755,6 +833,9 @@ int main(void)
         cmocka_unit_test(who_works_to_the_end_ends_the_run),
         cmocka_unit_test(processes_follow_what_was_there),
         cmocka_unit_test(who_waits_for_programs_is_what_they_do),
+        cmocka_unit_test(who_reads_from_a_pipe_is_who_writes),
+        cmocka_unit_test(who_sleeps_beside_work_is_blocked),
+        cmocka_unit_test(who_works_and_waits_is_both),
         cmocka_unit_test(endless_stretches_have_few_parts),
         cmocka_unit_test(long_paths_are_drawn_coarsely),
         cmocka_unit_test(wrong_changes_are_refused),
