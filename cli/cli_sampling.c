@@ -87,7 +87,12 @@ void cli_sampling_stop(cli_sampling *s)
 void cli_sampling_say(cli_sampling *s)
 {
     if (s->why_not) cli_note("functions were not sampled: %s", s->why_not);
-    if (s->ring)
+    if (s->ring && !s->seen.samples)
+        cli_note("perf_event_open is not allowed here, and no function was "
+                 "sampled by a timer in the program: it is linked statically, "
+                 "has the timer's signal for itself, or hardly used a "
+                 "processor");
+    else if (s->ring)
         cli_note("functions were sampled by a timer in the program: "
                  "perf_event_open is not allowed here; time in the kernel and "
                  "when threads had no processor is not seen, and what is in "

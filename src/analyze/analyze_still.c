@@ -97,10 +97,30 @@ static bool add_up(void *sum, uint32_t stack, axp_ns ns)
     return true;
 }
 
+static int is_off(const axp_sample *x, void *is)
+{
+    *(bool *)is = x->kind != AXP_SAMPLE_CPU;
+    return *(bool *)is;
+}
+
+/* Where samples are of processor time alone: what threads together neither ran nor
+ * wanted to, as far as the scheduler told of each of them. */
+static axp_ns left_over(const axp_view *v)
+{
+    axp_ns ran = v->ran_ns > v->sampled_ns ? v->ran_ns : v->sampled_ns;
+    axp_ns wanted = ran + v->ready_ns + v->idle_ready_ns;
+    if (!v->ran_ns || !v->n_threads) return 0;
+    for (size_t i = 0; i < v->n_threads; i++)
+        if (!v->threads[i].is_scheduled) return 0;
+    return wanted < v->duration_ns ? v->duration_ns - wanted : 0;
+}
+
 bool axp__still_find(const axp_view *v, axp_ns *out)
 {
     axp_ns sum = 0;
+    bool has_off = false;
     if (!axp__still_give(v, add_up, &sum)) return false;
-    *out = sum;
+    if (!sum) (void)axp__samples_give(v, is_off, &has_off);
+    *out = has_off || sum ? sum : left_over(v);
     return true;
 }

@@ -9,6 +9,10 @@
  * as far as the scheduler told so. Who runs first again is whom such a time was for:
  * others may be off for longer, as is a thread that looks out for signals.
  *
+ * A timer of processor time tells of nobody's time off: then it is what is left of the
+ * run when all threads' time at work and in want of a processor is taken off, if they
+ * had followed one another. In parts nothing is known of it.
+ *
  * Input   samples of a view, which may claim anything.
  * Cost    sorts the times off a processor; 48 bytes each while it does.
  */

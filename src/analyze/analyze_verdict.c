@@ -237,7 +237,8 @@ static void say_name(struct sentence *s, const struct axp__analysis *a,
     if (is_of_much(f))
         change = "dividing what one thread does while others wait for it";
     if (f->type == AXP_IO_WAIT && !metric_of(f, "io_percentage"))
-        change = "less waiting in %s"; /* in no scope: it may be a sleep */
+        change = f->name[0] == '(' ? "less waiting" /* nobody knows where */
+                                   : "less waiting in %s"; /* maybe a sleep */
     if (f->type == AXP_LOCK_CONTENTION && f->saving_is_bound)
         change = "not waiting for the lock in %s"; /* a library's */
     const char *at = change ? strstr(change, "%s") : NULL;

@@ -150,6 +150,39 @@ static void stretch(axp_graph *g)
     r->own->since = g->end_ns;
 }
 
+/* A timer of processor time tells nothing of when a thread was off its processor: what
+ * lies between two samples beyond what it ran is no function's, and when it was nobody
+ * knows. Where the scheduler tells of it, there are samples of that. Of an id that
+ * another thread had later nothing is known. */
+#define MOST_LATE 10 /* a tenth: so much more than it ran is a late sample */
+static void take_off(axp_graph *g, uint32_t row)
+{
+    const struct axp__graph_row *r = &g->rows[row];
+    struct axp__spent *own = r->own;
+    axp_ns worked = 0, off = 0, ran, ready;
+    if (!own || !r->state) return;
+    if (axp__view_life_of(g->v, r->state).end + axp__graph_late(g) < own->since)
+        return;
+    axp__view_ran_of(g->v, r->state, &ran, &ready);
+    for (size_t i = 0; i < own->n; i++)
+        if (axp__op_is_work(own->touched[i]))
+            worked += own->ns[own->touched[i]];
+    if (!ran || worked <= ran + worked / MOST_LATE) return;
+    double part = (double)(worked - ran) / (double)worked;
+    for (size_t i = 0; i < own->n; i++) {
+        axp_ns *ns = &own->ns[own->touched[i]];
+        if (!axp__op_is_work(own->touched[i])) continue;
+        axp_ns less = (axp_ns)(part * (double)*ns);
+        *ns -= less;
+        off += less;
+    }
+    axp_ns has = AXP__OP_NO_CPU < own->n_ns ? own->ns[AXP__OP_NO_CPU] : 0;
+    ready = ready > has ? ready - has : 0;
+    if (ready > off) ready = off;
+    axp__spent_add(g, own, AXP__OP_NO_CPU, ready);
+    axp__spent_add(g, own, AXP__OP_BLOCKED, off - ready);
+}
+
 /* Room for them among rows and processes. */
 static bool make_room(struct axp__builder *b, size_t n)
 {
@@ -180,6 +213,8 @@ bool axp__build_loose(struct axp__builder *b)
         for (size_t i = 0; i < n; i++)
             add_thread(b, all, &threads[i]);
         if (is_alone) stretch(g);
+        for (size_t i = first; i < g->n_rows && !g->has_failed; i++)
+            take_off(g, (uint32_t)i);
         axp__build_lend(b, first);
     }
     free(threads);

@@ -334,6 +334,13 @@ struct axp__life axp__view_life_of(const axp_view *v, size_t state)
     return life_of(v, &v->capture->states[state - 1]);
 }
 
+void axp__view_ran_of(const axp_view *v, size_t state, axp_ns *ran,
+                      axp_ns *ready)
+{
+    *ran = v->capture->states[state - 1].ran_ns;
+    *ready = v->capture->states[state - 1].ready_ns;
+}
+
 axp_ns axp__view_starved(const axp_view *v, const struct axp__cap_row *row)
 {
     const struct axp__thread_states *s = states_of(v, row);

@@ -289,6 +289,9 @@ size_t axp__view_state_at(const axp_view *v, uint64_t process, uint64_t tid,
                           uint64_t ticks);
 /* How long it lived, as far as the run goes, in all of its rows. */
 struct axp__life axp__view_life_of(const axp_view *v, size_t state);
+/* How long it ran, and wanted to. */
+void axp__view_ran_of(const axp_view *v, size_t state, axp_ns *ran,
+                      axp_ns *ready);
 /* How long it wanted a processor and had none; the largest: not known. */
 axp_ns axp__view_starved(const axp_view *v, const struct axp__cap_row *row);
 void axp__view_set_states(const axp_view *v, const struct axp__cap_row *row,

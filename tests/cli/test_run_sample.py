@@ -797,6 +797,33 @@ def test_timer(c, folder):
          functions(data)["sixty"]["time_share"], 0.03, "20 deep")
 
 
+def test_timer_of_who_waits(c, folder):
+    """Naps of 20 ms between 5 ms of work are no work, whatever has been seen; the
+    processor time that /proc tells of is all that a function can have."""
+    code = ("import time\nfor i in range(60):\n time.sleep(0.02)\n"
+            " end = time.process_time() + 0.005\n"
+            " while time.process_time() < end: pass\n")
+    data = profile_by_timer(c, folder, sys.executable, "-c", code)
+    wall = data["run"]["duration_ns"]
+    waits = [f for f in data["findings"] if f["type"] == "IoWait"]
+    equal([f["name"] for f in waits], ["(no scope)"], data["findings"])
+    check(1e9 <= waits[0]["saving_ns"] <= wall, waits, wall)
+
+
+def test_timer_in_nobody(c, folder):
+    """Nothing can be loaded into a program that is linked statically."""
+    program = c.programs / "sampled_program_static"
+    if not program.exists():
+        return
+    done = run([c.programs / "deny_perf", c.axprof, "run", program, "shares",
+                100], folder, env=environment())
+    equal(done.status, 0, done.err)
+    lines = [line for line in done.err.decode().splitlines()
+             if "perf_event_open is not allowed" in line]
+    equal(len(lines), 1, done.err)
+    check("no function was sampled" in lines[0], lines)
+
+
 def test_timer_without_build_id(c, folder):
     assert_named(profile_by_timer(c, folder, c.program("sampled_program_no_id"),
                                   "shares", 1500))
@@ -890,7 +917,8 @@ BY_KERNEL = [test_shares, test_recurs, test_builds, test_deep,
              test_lost_are_said,
              test_replaced, test_killed, test_exports,
              test_perfetto, test_numpy, test_off, test_beside_perf]
-BY_TIMER = [test_timer, test_timer_without_build_id, test_timer_in_children,
+BY_TIMER = [test_timer, test_timer_of_who_waits, test_timer_in_nobody,
+            test_timer_without_build_id, test_timer_in_children,
             test_timer_gives_way,
             test_timer_starved, test_timer_on_a_fibre, test_not_allowed]
 

@@ -133,6 +133,28 @@ static void what_of_a_run_is_still(void **state)
     ts_assert_between(0, (double)still_of(), 100.0 * MS);
 }
 
+/* Where only processor time is sampled the scheduler tells how much there was. */
+static void what_is_left_is_still(void **state)
+{
+    (void)state;
+    for (unsigned is_told = 0; is_told < 2; is_told++) {
+        struct script *s = script_create();
+        axp_ns ns = 0;
+        n_seen = 0;
+        see(0, 40 * MS, 50 * MS, AXP_SAMPLE_CPU);
+        script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+        axp_view *v = view_seen(s);
+        v->ran_ns = 20 * MS;
+        v->ready_ns = 5 * MS;
+        for (size_t i = 0; i < v->n_threads; i++)
+            v->threads[i].is_scheduled = is_told;
+        assert_true(axp__still_find(v, &ns));
+        assert_int_equal(ns, is_told ? 75 * MS : 0);
+        axp_view_destroy(v);
+    }
+}
+
 static double slow_ms(const axp_findings *f, const char *name)
 {
     for (size_t i = 0; i < axp_findings_count(f); i++) {
@@ -1082,6 +1104,7 @@ int main(void)
         cmocka_unit_test(who_blocks_while_others_wait),
         cmocka_unit_test(who_is_off_while_others_run),
         cmocka_unit_test(what_of_a_run_is_still),
+        cmocka_unit_test(what_is_left_is_still),
         cmocka_unit_test(what_a_lock_is_held_for),
         cmocka_unit_test(a_lock_beside_no_processor),
         cmocka_unit_test(who_was_not_seen_is_not_named),

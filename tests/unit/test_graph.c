@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 #include "graph/graph_serial.h"
 #include "graph_script.h"
+#include "wire/wire_states.h"
 
 #define MS UINT64_C(1000000)
 
@@ -652,6 +653,40 @@ static void who_waits_for_programs_is_what_they_do(void **state)
     }
 }
 
+/* Samples of a timer of processor time alone: 25 of 100 ms in which the thread ran,
+ * and for 15 it had no processor. */
+static void what_no_function_can_have_is_none(void **state)
+{
+    (void)state;
+    struct script *s = script_create();
+    uint32_t works = script_function(s, 0), other = script_function(s, 1);
+    struct axp__cap_sample at[] = {
+        {40 * MS, 500, 10 * MS, works, AXP_SAMPLE_CPU, 500, false},
+        {80 * MS, 500, 10 * MS, works, AXP_SAMPLE_CPU, 500, false},
+        {100 * MS, 500, 10 * MS, other, AXP_SAMPLE_CPU, 500, false}};
+    struct axp__thread_states ran = {.process = 500,
+                                     .tid = 500,
+                                     .end_ticks = 100 * MS,
+                                     .ran_ns = 25 * MS,
+                                     .ready_ns = 15 * MS,
+                                     .waited_ns = 60 * MS};
+    script_word(s, 0, 0, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    script_word(s, 0, 100 * MS, AXP__W_INSTANT, SCRIPT_FIRST + 9);
+    s->c.n_rows = 1;
+    s->c.states = &ran;
+    s->c.n_states = 1;
+    axp_view *v = view_seen(s, at, 3);
+    s->c.n_chunks = 0; /* the row's words are not there */
+    axp_graph *g = graph_of(v);
+    axp_ns path = script_path(g, "0x1000") + script_path(g, "0x2000");
+    assert_in_range(path, 25 * MS - 5, 25 * MS + 5);
+    assert_in_range(script_path(g, "waiting for a CPU"), 15 * MS - 5,
+                    15 * MS + 5);
+    assert_in_range(script_path(g, "blocked: I/O, sleep, other processes"),
+                    60 * MS - 5, 60 * MS + 5);
+    done(v, g);
+}
+
 /* A writer works for 90 ms, and so did another program before it; who reads what it
  * writes is off its processor all the while, and ends with it. */
 static void who_reads_from_a_pipe_is_who_writes(void **state)
@@ -833,6 +868,7 @@ int main(void)
         cmocka_unit_test(who_works_to_the_end_ends_the_run),
         cmocka_unit_test(processes_follow_what_was_there),
         cmocka_unit_test(who_waits_for_programs_is_what_they_do),
+        cmocka_unit_test(what_no_function_can_have_is_none),
         cmocka_unit_test(who_reads_from_a_pipe_is_who_writes),
         cmocka_unit_test(who_sleeps_beside_work_is_blocked),
         cmocka_unit_test(who_works_and_waits_is_both),
