@@ -68,6 +68,21 @@ static const char *name_in(const axp_view *v, const char *name)
     return NULL;
 }
 
+/* memset and its kin, as libraries have them: "__memset_evex_unaligned_erms". They
+ * ask the kernel for nothing. */
+static bool is_filling(const char *name)
+{
+    static const char *const all[] = {"memset", "memcpy", "memmove", "mempcpy",
+                                      "bzero"};
+    name += strspn(name, "_");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t n = strlen(all[i]);
+        if (!strncmp(name, all[i], n) && (!name[n] || name[n] == '_'))
+            return true;
+    }
+    return false;
+}
+
 /* Of all that it calls there what most of the time is for; where, by the stack that
  * was seen most. */
 static void set_call(struct look *l, const struct axp__function *by,
@@ -98,6 +113,10 @@ static void set_call(struct look *l, const struct axp__function *by,
     out->ns = most_ns;
     out->call = call ? name_in(l->of.v, call->name) : NULL;
     out->is_fault = !call && FAULT_NS * out->faults >= (double)most_ns;
+    if (!out->call || !is_filling(out->call)) return;
+    out->fills = out->call;
+    out->call = NULL;
+    out->is_fault = true;
 }
 
 /* Who asks less often calls less often what asks. */

@@ -5,6 +5,7 @@
  *   main ─► load ─► read ─► [kernel]      load, which calls read
  *   main ─► fill ─────────► [kernel]      fill, which calls nothing: it touches
  *                                         pages that are not there yet
+ *   main ─► grow ─► memset ─► [kernel]    grow: the same
  *
  * Input   samples of a view, which may claim anything.
  * Names   the view's.
@@ -18,9 +19,11 @@ struct axp__kernel_use {
     const char *call; /* NULL: none, or not known */
     const char *file; /* where it calls, or touches; NULL: not known */
     int line;
-    bool is_fault; /* it calls nothing, and pages were not there */
-    axp_ns ns;     /* of the kernel's, for that */
-    double faults; /* of the run's processes, as far as they were counted */
+    /* It calls nothing, or what only fills memory, and pages were not there. */
+    bool is_fault;
+    const char *fills; /* what it calls then; NULL: nothing */
+    axp_ns ns;         /* of the kernel's, for that */
+    double faults;     /* of the run's processes, as far as they were counted */
     /* The kernel and the library's functions below the call: without them; none:
      * there is no such call, or it takes next to nothing itself. */
     struct axp__gain_part *parts;

@@ -152,6 +152,19 @@ static void set_called(struct axp__analysis *a, struct axp__draft *d,
                       name, caller);
 }
 
+static void say_faults(struct axp__analysis *a, struct axp__draft *d,
+                       const char *time, const char *by)
+{
+    const struct axp__kernel_use *k = &a->kernel;
+    char many[64] = "";
+    if (k->faults > 0)
+        snprintf(many, sizeof many, ", of which the run has %.0f", k->faults);
+    axp__draft_say(a, d,
+                   "%s of that is for %s, which %s%s there: page faults%s",
+                   time, by, k->fills ? "fills memory by " : "calls nothing",
+                   k->fills ? axp__spoken(k->fills, "a library") : "", many);
+}
+
 static void say_kernel(struct axp__analysis *a, struct axp__draft *d)
 {
     const struct axp__kernel_use *k = &a->kernel;
@@ -163,10 +176,7 @@ static void say_kernel(struct axp__analysis *a, struct axp__draft *d)
         axp__draft_say(a, d, "%s of that is for %s, which %s calls", time, call,
                        by);
     else if (k->is_fault)
-        axp__draft_say(a, d,
-                       "%s of that is for %s, which calls nothing there: page "
-                       "faults, of which the run has %.0f",
-                       time, by, k->faults);
+        say_faults(a, d, time, by);
     else
         axp__draft_say(a, d, "%s of that is below %s", time, by);
 }

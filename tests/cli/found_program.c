@@ -2,7 +2,7 @@
 /* A program with one fault, or its healthy twin, for test_run_found.py:
  *
  *   found_program work | temporary | pressure | fragments  1 | 0
- *   found_program io | io_plain | io_bare | naps | pages | bytes  1 | 0
+ *   found_program io | io_plain | io_bare | naps | pages | fills | bytes  1 | 0
  *   found_program threads N | phases | pair | supervise
  *
  * It prints nothing, and takes a second, or six. */
@@ -163,16 +163,23 @@ static __attribute__((noinline)) void touch_pages(char *block, size_t bytes)
         block[i] = 1;
 }
 
+static __attribute__((noinline)) void fill_pages(char *block, size_t bytes)
+{
+    memset(block, 1, bytes);
+    __asm__ volatile("" ::"r"(block) : "memory"); /* it is no last call */
+}
+
 /* A quarter of 40 MB, which the allocator gives back to the kernel at once, or are
  * kept. */
-static void touch_scratch(bool is_faulty)
+static void touch_scratch(bool is_faulty,
+                          void (*touch)(char *block, size_t bytes))
 {
     enum { BYTES = 40 << 20, N = 160 };
     char *block = NULL;
     for (int i = 0; i < N; i++) {
         if (!block) block = malloc(BYTES);
         if (!block) abort();
-        touch_pages(block, BYTES / 4);
+        touch(block, BYTES / 4);
         compute(0.1 / N);
         if (!is_faulty) continue;
         free(block);
@@ -296,7 +303,8 @@ int main(int argc, char **argv)
     if (!strcmp(what, "io_plain")) read_and_train(is_faulty, false);
     if (!strcmp(what, "io_bare")) read_unmarked(is_faulty);
     if (!strcmp(what, "naps")) nap(is_faulty);
-    if (!strcmp(what, "pages")) touch_scratch(is_faulty);
+    if (!strcmp(what, "pages")) touch_scratch(is_faulty, touch_pages);
+    if (!strcmp(what, "fills")) touch_scratch(is_faulty, fill_pages);
     if (!strcmp(what, "bytes")) read_zeroes(is_faulty);
     if (!strcmp(what, "phases")) read_then_write();
     if (!strcmp(what, "pair")) step_beside();

@@ -220,10 +220,12 @@ def test_supervisor(c, folder):
 
 def test_kernel(c, folder):
     """The kernel's time is what it is asked for: by whom, and by which call; or
-    for pages that are touched, which nobody calls it for."""
+    for pages that are touched, also by what fills memory, which nobody calls it
+    for."""
     if not sees_kernel():
         return
     for what, by, how in (("pages", "touch_pages", "page faults"),
+                          ("fills", "fill_pages", "page faults"),
                           ("bytes", "read_bytes", "for read,")):
         for fault in (1, 0):
             report, found = findings(c, folder, "SlowOperation", c.program,
@@ -233,6 +235,8 @@ def test_kernel(c, folder):
             for f in found:
                 check(by in f["description"] and how in f["description"], f)
                 check(by in f["suggestion"], f["suggestion"])
+                check(("keep the memory" in f["suggestion"]) ==
+                      (how == "page faults"), f["suggestion"])
                 check("found_program.c" in (f["file"] or ""), f)
                 check(f"asking the kernel for less in {by}" in report["verdict"],
                       report["verdict"])
