@@ -28,7 +28,11 @@ static void add_evidence(struct axp__analysis *a, struct axp__draft *to,
 {
     for (size_t i = 0; i < from->n_metrics; i++)
         axp__draft_metric(to, from->metrics[i].key, from->metrics[i].value);
-    if (from->description) axp__draft_say(a, to, "%s", from->description);
+    /* How much of a sampled function's time was with the lock nobody knows. */
+    bool is_beside =
+        to->rule == AXP__RULE_lock_contention && from->op->is_sampled;
+    if (from->description && !is_beside)
+        axp__draft_say(a, to, "%s", from->description);
     free(from->description);
     free(from->advice);
     from->description = from->advice = NULL;
