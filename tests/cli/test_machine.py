@@ -16,9 +16,10 @@ from run_support import check, environment, equal, main, run
 
 
 class Context:
+    in_a_hurry = None  # a cache that `axprof run` made
+
     def __init__(self, axprof, programs):
         self.axprof, self.programs = pathlib.Path(axprof), pathlib.Path(programs)
-        self.in_a_hurry = None  # a cache that `axprof run` made
 
 
 def env_with(folder, **more):

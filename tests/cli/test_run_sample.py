@@ -255,8 +255,10 @@ def test_without_tables(c, folder):
                  0.06 + points(data), caller, "in", name)
 
 
+@run_support.beside_others
 def test_wide_without_tables(c, folder):
-    """The same with a large block on its stack, as kernels of BLAS have."""
+    """The same with a large block on its stack, as kernels of BLAS have, as soon as
+    the command has had a processor to see that more is to be copied."""
     for name in ("sampled_program_no_frames", "sampled_program_frames"):
         data, _ = profile(c, folder, c.program(name), "wide", 800)
         check(functions(data)["wide_without_tables"]["time_share"] > 0.85,
