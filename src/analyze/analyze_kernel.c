@@ -12,6 +12,7 @@
 /* A fault takes no longer: else what is below nobody's call is something else,
  * such as a call of a program that has its library inside. */
 #define FAULT_NS 10000.0
+#define LEAST_FAULT_NS 1000.0 /* usually */
 
 struct look {
     struct axp__stack_functions of; /* ns, self_ns: of the kernel's, for it */
@@ -113,7 +114,12 @@ static void set_call(struct look *l, const struct axp__function *by,
     out->ns = most_ns;
     out->call = call ? name_in(l->of.v, call->name) : NULL;
     out->is_fault = !call && FAULT_NS * out->faults >= (double)most_ns;
-    if (!out->call || !is_filling(out->call)) return;
+    if (!out->call) return;
+    /* Libraries name what asks the kernel for something, for others call it; what
+     * fills memory on this processor has often no name left. */
+    bool has_name = axp__spoken(out->call, NULL) != NULL;
+    bool is_mostly_faults = LEAST_FAULT_NS * out->faults >= (double)most_ns / 2;
+    if (has_name ? !is_filling(out->call) : !is_mostly_faults) return;
     out->fills = out->call;
     out->call = NULL;
     out->is_fault = true;
