@@ -77,6 +77,7 @@ void axp__fork_begin_child(bool is_raw)
 {
     struct axp__process *process = axp__process();
     process->mutex = (struct axp__mutex){0};
+    if (!is_raw) process->n_asking = 0; /* else one of them is this call */
     process->left_lanes = 0;
     process->threads = process->look_at = NULL;
     process->n_spools = 0;

@@ -303,6 +303,7 @@ static void note_end(struct axp__lane *lane)
 void axp__lane_end(struct axp__lane *lane)
 {
     assert(axp__get(&lane->state) == AXP__LANE_ACTIVE);
+    bool asks = axp__quiet_ask();
     note_end(lane);
     axp__put(&lane->cpu_ns, axp__lane_cpu_ns(lane));
     axp__named_settle(lane);
@@ -310,6 +311,7 @@ void axp__lane_end(struct axp__lane *lane)
     axp__lane_stop(lane);
     axp__add(&lane->p->n_ended, 1);
     axp__put_release(&lane->state, AXP__LANE_ENDED);
+    if (asks) axp__quiet_asked();
 }
 
 /* What a thread has used since the end of the part is not known apart from what it
@@ -407,9 +409,10 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     struct axp__lane *lane = NULL;
     struct axp__thread *t = axp__thread_get();
     struct axp__prof *p = axp__prof_check(handle);
+    bool asks = axp__quiet_ask();
     if (!p) goto done;
     /* What is open stays open, as in a process that is killed. */
-    if (p->index == 0 && axp__is_quiet()) goto done;
+    if (p->index == 0 && !asks) goto done;
     if (!t) {
         if (axp__get(&p->gate) & AXP__GATE_ENABLED)
             axp__warn(p, AXP__WARN_NO_MEMORY, 0);
@@ -440,6 +443,7 @@ struct axp__lane *axp__enter_slow(const axp_profiler *handle, unsigned flags)
     axp__thread_set_errand(t, AXP__ENTERING, NULL);
     if (!lane) axp__thread_leave(t);
 done:
+    if (asks) axp__quiet_asked();
     errno = keep;
     return lane;
 }

@@ -22,7 +22,7 @@
  * changes one of these takes a new number and writes the new size down. What
  * changes without that, and without moving what is asked for below, nothing here
  * sees. */
-_Static_assert(AXP__PROCESS_LAYOUT == 15, "these are the sizes of layout 15");
+_Static_assert(AXP__PROCESS_LAYOUT == 16, "these are the sizes of layout 16");
 #define SIZE_IS(type, bytes)                                                   \
     _Static_assert(sizeof(struct type) == (bytes),                             \
                    "struct " #type                                             \

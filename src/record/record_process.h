@@ -86,10 +86,11 @@ struct axp__process {
     struct axp__window window;
     struct axp__device device[AXP__DEVICES]; /* by number */
     uint32_t n_devices;                      /* from 1 on; by mutex */
+    int32_t n_asking; /* threads that may ask the kernel: record_quiet.c */
 };
 
 /* With it the sizes in record_process.c. */
-#define AXP__PROCESS_LAYOUT 15
+#define AXP__PROCESS_LAYOUT 16
 
 struct axp__alive {
     uint32_t is_alive;

@@ -10,7 +10,8 @@
  * Place      the exec adapter sees the filter; others hear of it from here. Of
  *            several copies of the library each knows, and the adapters are told
  *            by the one that they are linked to.
- * Threads    whoever sets the filter; asked by any.
+ * Threads    whoever sets the filter; asked by any. One that is in a slow way then
+ *            has gone through it before there is the filter.
  * Not here   filters of another thread alone (all of the process are quiet), and
  *            those that a process is started with: containers have them, and
  *            they let recorders be.
@@ -18,6 +19,7 @@
 #include "record/record_quiet.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/base_atomic.h"
 #include "record/record_process.h"
@@ -34,6 +36,30 @@ static void (*listeners[LISTENERS])(bool is_quiet);
 bool axp__is_quiet(void)
 {
     return axp__get(&axp__process()->is_quiet);
+}
+
+bool axp__quiet_ask(void)
+{
+    struct axp__process *process = axp__process();
+    __atomic_add_fetch(&process->n_asking, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&process->is_quiet, __ATOMIC_SEQ_CST)) return true;
+    axp__quiet_asked();
+    return false;
+}
+
+void axp__quiet_asked(void)
+{
+    __atomic_sub_fetch(&axp__process()->n_asking, 1, __ATOMIC_RELEASE);
+}
+
+/* Some 100 ms at most: a handler may be inside of what it would wait for. */
+static void wait_for_asking(const struct axp__process *process)
+{
+    static const struct timespec moment = {.tv_nsec = 100000};
+    for (int i = 0; i < 1000; i++) {
+        if (__atomic_load_n(&process->n_asking, __ATOMIC_ACQUIRE) <= 0) return;
+        nanosleep(&moment, NULL);
+    }
 }
 
 void axp_quiet_tell(void (*fn)(bool is_quiet))
@@ -68,7 +94,8 @@ void axp_quiet_begin(void)
     axp_recording_begin();
     axp__put(&process->was_enabled, is_wanted(process));
     axp_set_enabled(axp_global(), false);
-    axp__put(&process->is_quiet, 1);
+    __atomic_store_n(&process->is_quiet, 1, __ATOMIC_SEQ_CST);
+    wait_for_asking(process);
     tell_all(true);
     errno = keep;
 }

@@ -5,5 +5,9 @@
 #include <stdbool.h>
 
 bool axp__is_quiet(void);
+/* Around slow ways that ask the kernel: whoever sets a filter for all threads waits
+ * until they have. False: it is quiet, and not to be asked. */
+bool axp__quiet_ask(void);
+void axp__quiet_asked(void);
 
 #endif

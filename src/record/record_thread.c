@@ -213,8 +213,9 @@ struct axp__thread *axp__thread_get_own(void)
     struct axp__process *process = axp__process();
     int keep = errno;
     if (axp__get(&t->life)) return t;
-    if (axp__is_quiet()) return NULL;
-    if (axp__process_was_forked(process)) axp__fork_begin_child(true);
+    if (axp__process_was_forked(process) && !axp__is_quiet())
+        axp__fork_begin_child(true);
+    if (!axp__quiet_ask()) return NULL;
     /* A block that fork wiped is left alone: an event that the forking handler
      * interrupted will write to it. */
     bool was_wiped = t != &no_thread;
@@ -225,6 +226,7 @@ struct axp__thread *axp__thread_get_own(void)
         if (t) push(process, t);
     }
     if (t) begin_thread(t, tid);
+    axp__quiet_asked();
     errno = keep;
     return t;
 }
