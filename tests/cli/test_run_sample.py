@@ -851,6 +851,7 @@ def test_timer_on_a_fibre(c, folder):
     check(f["forty"]["time_share"] + f["sixty"]["time_share"] > 0.85, f)
 
 
+@run_support.beside_others
 def test_pipeline(c, folder):
     """A shell waits for its programs, and what reads from a pipe for what writes:
     the run is what these did, one after the other."""
