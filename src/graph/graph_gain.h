@@ -22,7 +22,8 @@ bool axp__graph_gain_of(const axp_view *v, const struct axp__gain_part *parts,
  * nothing is, each thread goes its own way, and only what the run ends with counts.
  * Left alone: no timeline, one that is not whole, or one thread. */
 bool axp__graph_gain_guess(const axp_view *v, const axp_op *op, axp_ns *gain);
-/* The gain of several, if besides nobody were off its processor for a reason that is not known. */
+/* The gain of several, if besides nobody were off its processor for a reason that
+ * is not known. */
 bool axp__graph_gain_most(const axp_view *v, const struct axp__gain_part *parts,
                           size_t n, axp_ns *gain);
 
